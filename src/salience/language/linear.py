@@ -7,9 +7,9 @@ Weights and rows are small whole numbers, whose sums are exact in any order and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,6 +37,7 @@ _END = " .!\u3002\uff01\u2026\u2019'\")"
 _BASE, _MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 _INVERSE = np.uint64(pow(int(_BASE), -1, 1 << 64))
 _HALF = np.uint64(32)
+_SALTS = np.arange(10, dtype=np.uint64) * _MIXER
 
 
 class Grams(NamedTuple):
@@ -51,8 +52,13 @@ class Grams(NamedTuple):
     @property
     def factors(self) -> NDArray[np.float64]:
         """1 / sqrt(n) of each text and group, shape (texts, groups); 0 where there is none."""
-        counts = np.diff(self.starts)
+        counts = self.counts
         return np.where(counts, 1.0 / np.sqrt(np.maximum(counts, 1)), 0.0).reshape(-1, len(GROUPS))
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """The number of n-grams of each text and group, (texts times groups,)."""
+        return self.starts[1:] - self.starts[:-1]
 
 
 def rows(texts: Sequence[str]) -> NDArray[np.float32]:
@@ -73,29 +79,25 @@ def _embedder() -> StaticEmbedder:
 
 def grams(texts: Sequence[str], before: Sequence[str]) -> Grams:
     """The n-grams of texts, each with the text before it, "" if there is none."""
-    plain = [
-        each for pair in zip(map(_plain, texts), map(_plain, before), strict=True) for each in pair
-    ]
-    ends = np.cumsum([0, *map(len, plain)])
-    spans: list[NDArray[np.int64]] = []
-    for at, (text, start) in enumerate(zip(plain, ends.tolist(), strict=False)):
-        if at % 2:
-            parts = [_spans_before(text)]
-        else:
-            words, places = _words(text)
-            parts = [_characters(len(text), (2, 3, 4, 5), 0), words, places]
-        moved = np.array((start, start, 0))
-        spans += [part + moved if start else part for part in parts]
-    first, last, salt = np.concatenate(spans).T
-    whole = np.frombuffer("".join(plain).encode("utf-32-le"), np.uint32).astype(np.uint64)
-    powers, inverses = _powers(1 << len(whole).bit_length())
-    sums = np.zeros(len(whole) + 1, np.uint64)
-    np.cumsum((whole + np.uint64(1)) * powers[: len(whole)], out=sums[1:])
-    hashed = (sums[last] - sums[first]) * inverses[first] + salt.astype(np.uint64) * _MIXER
+    whole, spans, sizes = "", list[NDArray[np.int64]](), [0]
+    for pair in zip(texts, before, strict=True):
+        for text, spans_of in zip(map(_plain, pair), (_spans, _spans_before), strict=True):
+            parts, counts = spans_of(text)
+            if whole:
+                moved = np.array([[len(whole)], [len(whole)], [0]])
+                parts = [part + moved for part in parts]
+            spans += parts
+            sizes += counts
+            whole += text if parts else ""
+    first, last, salt = np.concatenate(spans, axis=1)
+    points = np.frombuffer(whole.encode("utf-32-le"), np.uint32).astype(np.uint64)
+    powers, inverses = _powers(1 << len(points).bit_length())
+    sums = np.zeros(len(points) + 1, np.uint64)
+    ((points + np.uint64(1)) * powers[: len(points)]).cumsum(out=sums[1:])
+    hashed = (sums[last] - sums[first]) * inverses[first] + _SALTS[salt]
     hashed = (hashed ^ (hashed >> _HALF)) * _MIXER
-    return Grams(
-        ((hashed >> _HALF) % np.uint64(BUCKETS)).astype(np.int64), np.cumsum([0, *map(len, spans)])
-    )
+    buckets = (hashed >> _HALF) % np.uint64(BUCKETS)
+    return Grams(buckets.view(np.int64), np.array([*accumulate(sizes)]))
 
 
 @lru_cache(maxsize=8)
@@ -109,11 +111,11 @@ def _powers(count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
 @lru_cache(maxsize=1024)
 def _characters(length: int, sizes: tuple[int, ...], salt: int) -> NDArray[np.int64]:
     """The spans of so many characters of a text of a length."""
-    return _array((at, at + n, salt) for n in sizes for at in range(length - n + 1))
+    return _array([(at, at + n, salt) for n in sizes for at in range(length - n + 1)])
 
 
-def _words(text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The spans of the words, and those at the two ends of a text."""
+def _spans(text: str) -> tuple[list[NDArray[np.int64]], list[int]]:
+    """The spans of the characters, of the words and at the ends of a text, and how many of each."""
     tokens = [found.span() for found in _TOKEN.finditer(text)]
     words = [
         (tokens[at][0], tokens[at + n][1], 1) for n in (0, 1, 2) for at in range(len(tokens) - n)
@@ -124,21 +126,22 @@ def _words(text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     places += [(inner[-n][0], inner[-1][1], 3) for n in range(1, min(4, len(inner)) + 1)]
     places += [(1, n, 4) for n in (3, 4, 5) if n <= length]
     places += [(end - n, end, 5) for n in (1, 2, 3, 4, 5) if n <= end]
-    return _array(words), _array([*places, (end, length, 6)])
+    characters = _characters(length, (2, 3, 4, 5), 0)
+    others = _array([*words, *places, (end, length, 6)])
+    return [characters, others], [characters.shape[1], len(words), len(places) + 1]
 
 
-def _spans_before(text: str) -> NDArray[np.int64]:
+def _spans_before(text: str) -> tuple[list[NDArray[np.int64]], list[int]]:
     if not text.strip():
-        return _array(())
+        return [], [0]
     tokens = [(*found.span(), 8) for found in _TOKEN.finditer(text)]
-    ends = [*tokens, (len(text) - 2, len(text), 9)]
-    return np.concatenate([_characters(len(text), (2, 3, 4), 7), _array(ends)])
+    parts = [_characters(len(text), (2, 3, 4), 7), _array([*tokens, (len(text) - 2, len(text), 9)])]
+    return parts, [sum(part.shape[1] for part in parts)]
 
 
-def _array(spans: Iterable[tuple[int, int, int]]) -> NDArray[np.int64]:
-    """Spans: first and last place in a text, and what they are for."""
-    flat = np.fromiter(chain.from_iterable(spans), np.int64)
-    return flat.reshape(-1, 3)
+def _array(spans: Sequence[tuple[int, int, int]]) -> NDArray[np.int64]:
+    """Spans in three rows: first and last place in a text, and what they are for."""
+    return np.fromiter(chain.from_iterable(spans), np.int64, 3 * len(spans)).reshape(-1, 3).T
 
 
 def _plain(text: str) -> str:
@@ -191,8 +194,8 @@ class LinearModel:
     def _scores(self, texts: Sequence[str], before: Sequence[str]) -> NDArray[np.float64]:
         found = grams(texts, before)
         taken = self._of_grams.take(found.buckets, axis=0)
-        sums = np.zeros((len(found.starts) - 1, taken.shape[1]))
-        filled = np.diff(found.starts) > 0
+        filled = found.counts > 0
+        sums = np.zeros((len(filled), taken.shape[1]))
         sums[filled] = np.add.reduceat(taken, found.starts[:-1][filled], axis=0)
         factors = (found.factors * self._groups)[:, :, np.newaxis]
         weighed = sums.reshape(len(texts), len(GROUPS), -1) * factors
@@ -219,7 +222,8 @@ def probabilities(
     for (name, outputs), factor in zip(heads.items(), sharpness, strict=True):
         part = scores[:, start : start + len(outputs)] * factor
         start += len(outputs)
-        part = np.hstack([np.zeros_like(part), part]) if len(outputs) == 1 else part
+        if len(outputs) == 1:
+            part = np.concatenate([np.zeros_like(part), part], axis=1)
         exps = np.exp(part - part.max(axis=1, keepdims=True))
         found[name] = (exps / exps.sum(axis=1, keepdims=True))[:, -len(outputs) :]
     return found
