@@ -31,6 +31,7 @@ from salience.language.dates.grammar import (
     YEAR_AND_HALF,
     DateMention,
     is_after_between,
+    may_name_time,
     mentioned_dates,
     named_dates,
 )
@@ -130,6 +131,8 @@ def asked_times(folded: str, now: datetime, language: str = "") -> AskedTimes:
     """The times that a folded question asks about, as seen from `now` and in its time zone."""
     translated = in_english(folded, language)
     text = translated.text
+    if not may_name_time(text):
+        return AskedTimes()
     for pattern, wording in _REWORDED:
         text = pattern.sub(wording, text)
     local = wall_clock(now)

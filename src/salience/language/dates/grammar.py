@@ -14,7 +14,16 @@ from typing import NamedTuple
 
 from salience.language.analysis_types import NamedDates
 from salience.language.cues import CueTable
-from salience.language.english import AMBIGUOUS_MONTHS, DIGIT, MONTHS, NAMESAKE_MONTHS, STOP_WORDS
+from salience.language.english import (
+    AMBIGUOUS_MONTHS,
+    DIGIT,
+    MONTHS,
+    NAMESAKE_MONTHS,
+    STOP_WORDS,
+    TEMPORAL_WORDS,
+    WEEKDAYS,
+)
+from salience.language.tokens import words
 
 _BETWEEN_CHARS = len("between on the ")
 _DAY_BEFORE_CHARS = len("12th of ") + 1  # and the character before it, which is no digit
@@ -45,8 +54,17 @@ class DateMentions(NamedTuple):
 
 
 @lru_cache(maxsize=8)  # a search reads its question several times
+def may_name_time(folded: str) -> bool:
+    """Test whether a folded text has a figure or a sign of a time, as each that names one does."""
+    is_plain = folded.isascii() and _SIGNS.isdisjoint(words(folded))
+    return not is_plain or DIGIT.search(folded) is not None
+
+
+@lru_cache(maxsize=8)
 def mentioned_dates(folded: str) -> DateMentions:
     """The calendar dates of a folded text."""
+    if not may_name_time(folded):
+        return DateMentions((), frozenset())
     in_figures = _in_figures(folded) if DIGIT.search(folded) else ()
     mentions = sorted([*_in_words(folded), *in_figures], key=lambda mention: mention.start)
     ranges: list[tuple[DateMention, DateMention]] = []
@@ -186,6 +204,7 @@ def is_after_between(folded: str, start: int) -> bool:
 
 _TABLE = CueTable("dates")
 
+_SIGNS = TEMPORAL_WORDS | MONTHS.keys() | WEEKDAYS | {*_TABLE["_signs"].words}
 MONTH_NAME = _TABLE.pattern("month_name")
 DAY_BEFORE = _TABLE.pattern("day_before")
 DAY_AFTER = _TABLE.pattern("day_after")

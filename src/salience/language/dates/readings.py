@@ -114,9 +114,10 @@ def past_interval(text: str, now: datetime) -> tuple[float, float] | None:
     still to come.
     """
     folded = fold(text.replace("\u2019", "'"))
-    dates, local = mentioned_dates(folded), wall_clock(now)
+    dates = mentioned_dates(folded)
     if not dates.ranges and not dates.years:
         return (-inf, now.timestamp()) if _asks_former(folded) else None
+    local = wall_clock(now)
     past = [interval for interval in _intervals(dates, local) if interval[0] <= local]
     if not past:
         return None
