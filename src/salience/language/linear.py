@@ -37,6 +37,8 @@ _END = " .!\u3002\uff01\u2026\u2019'\")"
 _BASE, _MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 _INVERSE = np.uint64(pow(int(_BASE), -1, 1 << 64))
 _HALF = np.uint64(32)
+_FACTORS = 1.0 / np.sqrt(np.maximum(np.arange(16 * MAX_CHARS), 1))  # small letters may be two
+_FACTORS[0] = 0.0
 _SALTS = np.arange(10, dtype=np.uint64) * _MIXER
 
 
@@ -52,13 +54,7 @@ class Grams(NamedTuple):
     @property
     def factors(self) -> NDArray[np.float64]:
         """1 / sqrt(n) of each text and group, shape (texts, groups); 0 where there is none."""
-        counts = self.counts
-        return np.where(counts, 1.0 / np.sqrt(np.maximum(counts, 1)), 0.0).reshape(-1, len(GROUPS))
-
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """The number of n-grams of each text and group, (texts times groups,)."""
-        return self.starts[1:] - self.starts[:-1]
+        return _FACTORS[self.starts[1:] - self.starts[:-1]].reshape(-1, len(GROUPS))
 
 
 def rows(texts: Sequence[str]) -> NDArray[np.float32]:
@@ -194,9 +190,8 @@ class LinearModel:
     def _scores(self, texts: Sequence[str], before: Sequence[str]) -> NDArray[np.float64]:
         found = grams(texts, before)
         taken = self._of_grams.take(found.buckets, axis=0)
-        filled = found.counts > 0
-        sums = np.zeros((len(filled), taken.shape[1]))
-        sums[filled] = np.add.reduceat(taken, found.starts[:-1][filled], axis=0)
+        # The sum of a group without n-grams is anything, and counts nothing.
+        sums = np.add.reduceat(np.concatenate([taken, taken[:1]]), found.starts, axis=0)[:-1]
         factors = (found.factors * self._groups)[:, :, np.newaxis]
         weighed = sums.reshape(len(texts), len(GROUPS), -1) * factors
         by_grams = weighed[:, 0] + weighed[:, 1] + weighed[:, 2] + weighed[:, 3]

@@ -96,7 +96,8 @@ def analyze_query(
     if language is not None and language.cut is not None:
         # Not even a part of a question word is looked for.
         asked_words = question_words(language.cut.sub(" ", low))
-    prefixes = tuple(dict.fromkeys(WORD_PREFIX.findall(low)))[:MAX_PHRASES]
+    starred = WORD_PREFIX.findall(low) if "*" in low else ()
+    prefixes = tuple(dict.fromkeys(starred))[:MAX_PHRASES]
     phrases = (phrase for phrase in dict.fromkeys(QUOTED_PHRASE.findall(text)) if words(phrase))
     speakers = resolve_speakers(names)
     asked = asked_times(low, now, language.code if language else "")
@@ -163,6 +164,7 @@ def analyze_query(
 
 _RELATIVE_DAYS = frozenset("today tomorrow yesterday tonight".split())
 """Words that mean another day in a memory, which was written on another one."""
+_NO_TERMS = STOP_WORDS | _RELATIVE_DAYS
 _OF_USER = {"does": "do", "is": "am", "has": "have"}
 
 
@@ -243,7 +245,7 @@ def _terms(
 
     Without any, words that frame a question; without those, all words of the query.
     """
-    stop, framing = STOP_WORDS | _RELATIVE_DAYS, FRAMING_WORDS
+    stop, framing = _NO_TERMS, FRAMING_WORDS
     if language is not None:
         stop, framing = stop | language.stop_words, framing | language.framing
     content = [word for word in asked_words if word not in names and word not in stop]

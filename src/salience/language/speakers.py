@@ -35,6 +35,7 @@ _SPELLING_MAX_NAMES = 2_000  # words of names up to which a misspelt one is look
 _PREFIX_MIN_CHARS = 3  # "Mel" for Melanie
 _SLIP_MIN_CHARS = 4  # a shorter name with a slip resembles too many words
 _SLIP_MAX_CHARS = 64
+_OTHER_MEANINGS = ORDINARY_WORDS | NAMESAKE_WORDS
 _SOUNDS = (
     ("ph", "f"), ("ck", "k"), ("c", "k"), ("q", "k"), ("z", "s"), ("v", "f"), ("ie", "i"),
     ("y", "i"),
@@ -187,8 +188,7 @@ def capitalised(text: str) -> frozenset[str]:
 
 
 def _has_other_meaning(word: str) -> bool:
-    singular = word.removesuffix("s")
-    return any(form in ORDINARY_WORDS or form in NAMESAKE_WORDS for form in (word, singular))
+    return word in _OTHER_MEANINGS or word.removesuffix("s") in _OTHER_MEANINGS
 
 
 def named_speakers(
