@@ -75,7 +75,8 @@ def _embedder() -> StaticEmbedder:
 
 def grams(texts: Sequence[str], before: Sequence[str]) -> Grams:
     """The n-grams of texts, each with the text before it, "" if there is none."""
-    whole, spans, sizes = "", list[NDArray[np.int64]](), [0]
+    spans: list[NDArray[np.int64]] = []
+    whole, sizes = "", [0]
     for pair in zip(texts, before, strict=True):
         for text, spans_of in zip(map(_plain, pair), (_spans, _spans_before), strict=True):
             parts, counts = spans_of(text)

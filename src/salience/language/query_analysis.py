@@ -29,6 +29,7 @@ from salience.language.english import (
     LINKING_WORDS,
     LOOKS_BACK,
     NAMES_USER,
+    NAMES_USER_SIGNS,
     QUESTION_MARK,
     QUOTED_PHRASE,
     STOP_WORDS,
@@ -151,7 +152,7 @@ def analyze_query(
         during=during,
         past_interval=asked.past_interval or about,
         question=_without_names(question, common_names),
-        language=language.code if language else _unknown_language(text),
+        language=language.code if language else "" if text.isascii() else _unknown_language(text),
         writing=LATIN if low.isascii() else writing(spoken),
         request=request,
         state=state[0] if state else 0.0,
@@ -175,7 +176,8 @@ def _as_user(text: str) -> str:
         verb = (match[1] or "").casefold()
         return " ".join(filter(None, (_OF_USER.get(verb, verb), "my" if match[2] else "I")))
 
-    return NAMES_USER.sub(said, text)
+    is_plain = text.isascii() and not any(map(text.lower().__contains__, NAMES_USER_SIGNS))
+    return text if is_plain else NAMES_USER.sub(said, text)
 
 
 def asks_something(text: str) -> bool:
@@ -288,10 +290,12 @@ def _wordings(
     names: Collection[str], asked: AskedTimes, now: datetime, language: str
 ) -> dict[str, tuple[Wording, ...]]:
     """The words by which a memory mentions the dates and speakers that the query names."""
-    dates = date_wordings(asked.dates, now.year, language) if asked.times else ()
-    wordings = {"date": dates} if dates else {}
-    days = day_wordings(asked.times, now.tzinfo or timezone.utc, language)
-    wordings |= {kind: (wording,) for kind, wording in days.items()}
+    wordings: dict[str, tuple[Wording, ...]] = {}
+    if asked.times:
+        if dates := date_wordings(asked.dates, now.year, language):
+            wordings["date"] = dates
+        days = day_wordings(asked.times, now.tzinfo or timezone.utc, language)
+        wordings |= {kind: (wording,) for kind, wording in days.items()}
     if names:
         wordings["named"] = ((tuple(dict.fromkeys(map(stem, names))),),)
     return wordings

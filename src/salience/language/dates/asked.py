@@ -50,6 +50,7 @@ from salience.language.dates.intervals import (
     year_of,
 )
 from salience.language.dates.translation import WEEKDAY_NAMES, in_english
+from salience.language.english import DIGIT
 from salience.language.tokens import words
 from salience.lazily import regex
 
@@ -133,7 +134,7 @@ def asked_times(folded: str, now: datetime, language: str = "") -> AskedTimes:
     text = translated.text
     if not may_name_time(text):
         return AskedTimes()
-    for pattern, wording in _REWORDED:
+    for pattern, wording in _REWORDED if "half" in text or DIGIT.search(text) else ():
         text = pattern.sub(wording, text)
     local = wall_clock(now)
     times = _bare_times(text, local)
