@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from salience.language.english import INSTRUCTION, NUMBER, TEMPORAL
 from salience.language.features import FEATURES, features, greeted
 from salience.language.languages import language_of
+from salience.language.statements.personal import STATED
 from salience.language.tokens import words
 
 
@@ -68,6 +69,7 @@ def test_a_letter_beyond_ascii_changes_no_feature(text: str) -> None:
     | st.from_regex(INSTRUCTION.pattern)
     | st.from_regex(TEMPORAL.pattern)
     | st.from_regex(NUMBER.pattern)
+    | st.sampled_from([cue for _, cue in STATED]).flatmap(lambda cue: st.from_regex(cue.pattern))
 )
 def test_a_feature_holds_just_if_its_pattern_matches(text: str) -> None:
     assume(language_of(words(text)) is None)  # else its table says
@@ -76,4 +78,6 @@ def test_a_feature_holds_just_if_its_pattern_matches(text: str) -> None:
     assert values["has_time"] == float(TEMPORAL.search(low) is not None)
     assert values["has_number"] == float(NUMBER.search(low) is not None)
     instructs = short and INSTRUCTION.search(low) is not None
-    assert (values["personal"] >= 3.0) or not instructs
+    if "?" not in low and "\uff1f" not in low:  # questions state nothing
+        told = next((kind for kind, cue in STATED if cue.search(low)), 0.0)
+        assert values["personal"] == max(told, 3.0 * instructs)
