@@ -176,10 +176,15 @@ class RuleBasedExtractor:
         text = _ENCODED_DATA.sub(lambda run: " " * len(run.group()), text)
         names: list[tuple[int, str]] = []
         plain = text
-        if any(mark in text for mark in _MARKS):
-            marked = list(_MARKED.finditer(text))
-            names += [(m.start(), m.group(m.lastgroup or 0)) for m in marked if not m["code"]]
-            plain = _MARKED.sub(_blank, text)
+        if any(map(text.__contains__, _MARKS)):
+
+            def blank(match: re.Match[str]) -> str:
+                """Text of the same length that ends a name."""
+                if not match["code"]:
+                    names.append((match.start(), match.group(match.lastgroup or 0)))
+                return "." + "-" * (match.end() - match.start() - 1)
+
+            plain = _MARKED.sub(blank, text)
         if not text.isupper() or len(text.split()) < _HEADLINE_MIN_WORDS:
             names.extend(_names(plain))
         distinct: dict[str, str] = {}
@@ -253,11 +258,6 @@ def _is_telling(word: str) -> bool:
 
 
 _tells = MemoTable(_is_telling, _MEMO_NAMES)
-
-
-def _blank(match: re.Match[str]) -> str:
-    """Text of the same length that ends a name."""
-    return "." + "-" * (match.end() - match.start() - 1)
 
 
 def _names(text: str) -> Iterator[tuple[int, str]]:

@@ -257,7 +257,7 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _count(text: str) -> int:
-    return sum(1 for _ in _WORD.finditer(text))
+    return len(_WORD.findall(text))
 
 
 SPLITTER: Splitter = MarkdownSplitter()

@@ -115,8 +115,11 @@ def words(text: str) -> list[str]:
     folded = fold(text)[: _MAX_EXPANSION * len(text)]
     if folded.isascii():
         return _ASCII_WORD.findall(folded)
+    signed = _SIGNED_WORD.findall(folded.replace("_", " "))
+    if not _HAS_UNSPACED.search(folded):
+        return signed
     tokens: list[str] = []
-    for word in _SIGNED_WORD.findall(folded.replace("_", " ")):
+    for word in signed:
         if _HAS_UNSPACED.search(word):
             for run in _UNSPACED_RUN.findall(word):
                 tokens.extend(_bigrams(run) if _HAS_UNSPACED.match(run) else (run,))
@@ -142,8 +145,8 @@ def indexed_words(text: str, text_words: list[str] | None = None) -> list[str]:
     """
     tokens = [*(words(text) if text_words is None else text_words), *grouped_numbers(text)]
     if _INNER_START.search(text):
-        compounds = (name for name in _COMPOUND.findall(text) if len(name) <= _MEMO_MAX_CHARS)
-        split = (_INNER_START.sub(r" \g<0>", n) for n in compounds if _INNER_START.search(n))
+        compounds = filter(_INNER_START.search, _COMPOUND.findall(text))
+        split = (_INNER_START.sub(r" \g<0>", n) for n in compounds if len(n) <= _MEMO_MAX_CHARS)
         parts = (word for name in split for word in words(name) if len(word) >= _PART_MIN_CHARS)
         own = set(tokens)
         tokens += [part for part in dict.fromkeys(parts) if part not in own]
