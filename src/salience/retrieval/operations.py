@@ -319,11 +319,12 @@ class ReadRecords(Op):
     """The records of the given rows -> list of MemoryRecord, in the order of the rows.
 
     One that is gone is None. With `sound`, whatever cannot be read is None as well, and the next
-    search leaves it out.
+    search leaves it out. Of fields other than `fields`, if given, a store may read none.
     """
 
     rows: Rows
     sound: bool = False
+    fields: tuple[str, ...] = ()
 
 
 class ReadTexts(Op):

@@ -22,7 +22,15 @@ from salience.language.features import FEATURES, features, greeted
 from salience.language.tokens import indexed_words, term_ids, text_key, words
 from salience.records.events import CONTINUED, STATE
 from salience.records.fields import FIELDS, LEXICAL
-from salience.records.record import Draft, Edit, Embedding, MemoryRecord, recent, value_at
+from salience.records.record import (
+    BLANK,
+    Draft,
+    Edit,
+    Embedding,
+    MemoryRecord,
+    recent,
+    value_at,
+)
 from salience.retrieval.operations import Put, is_unchanged
 from salience.retrieval.vector_sets import VectorSets
 
@@ -189,7 +197,7 @@ _in_utc = partial(datetime.fromtimestamp, tz=timezone.utc)
 
 
 def _decode_times(value: bytes | None) -> tuple[datetime, ...]:
-    return tuple(map(_in_utc, unpack_times(value)))
+    return tuple(map(_in_utc, np.frombuffer(value or b"", "<f8").tolist()))
 
 
 def _seconds(moment: datetime) -> float:
@@ -242,16 +250,7 @@ _ENCODED_FIELDS = [
 ]
 _DECODER_BY_FIELD = {name: _DECODER_BY_TYPE.get(field.type) for name, field in FIELDS.items()}
 _FIELD_VALUES = itemgetter(*FIELDS)
-_TIME_FIELDS = [name for name, field in FIELDS.items() if field.type == "time"]
-_DECODED_FIELDS = [
-    (n, d) for n, d in _DECODER_BY_FIELD.items() if d is not None and d is not _decode_time
-]
-
-_PLAIN_TEXTS = [name for name, field in FIELDS.items() if field.type == "text"]
 _NEVER_NONE = frozenset(("id", "content", "kind", "status"))
-_NUMBERS = [name for name, field in FIELDS.items() if field.type == "number"]
-_WHOLE = frozenset(name for name in _NUMBERS if FIELDS[name].whole)
-_REAL = (float, int)
 
 
 def encode_draft(draft: Draft) -> dict[str, Any]:
@@ -331,32 +330,44 @@ def record_of(namespace: str, values: Mapping[str, Any]) -> MemoryRecord:
 
 
 def decode_record(namespace: str, values: dict[str, Any]) -> MemoryRecord:
-    """The record of stored values by field name; the dictionary becomes its own."""
+    """The record of stored values by field; of those that are not given it is blank."""
     id = values["id"]
     try:
-        return _decode_record(namespace, values)
+        for name, decoder in _decoders(tuple(values), tuple(map(type, values.values()))):
+            values[name] = decoder(values[name])
     except DAMAGES as problem:
         raise ValueError(f"of the memory {id!r}: {problem}") from problem
-
-
-def _decode_record(namespace: str, values: dict[str, Any]) -> MemoryRecord:
-    for name in _PLAIN_TEXTS:
-        if type(values[name]) is not str and (values[name] is not None or name in _NEVER_NONE):
-            raise TypeError(f"{name} of another type")
-    for name in _NUMBERS:  # most of them are none
-        number = values[name]
-        if number is not None and (
-            type(number) not in _REAL or not isfinite(number) or (name in _WHOLE and number % 1)
-        ):
-            raise TypeError(f"{name} that is no {'whole ' * (name in _WHOLE)}number")
-    for name in _TIME_FIELDS:  # most of them are none
-        seconds = values[name]
-        if seconds is not None:
-            values[name] = _in_utc(seconds)
-    for name, decoder in _DECODED_FIELDS:
-        values[name] = decoder(values[name])
+    if len(values) < len(FIELDS):
+        values = {**vars(BLANK), **values}
     values["namespace"] = namespace
     return MemoryRecord.from_values(values)
+
+
+@lru_cache(maxsize=1024)
+def _decoders(
+    names: tuple[str, ...], types: tuple[type, ...]
+) -> list[tuple[str, Callable[[Any], Any]]]:
+    """What stored values of these types are checked and decoded by, of the fields that need it."""
+    decoders: list[tuple[str, Callable[[Any], Any]]] = []
+    for name, stored in zip(names, types, strict=True):
+        field = FIELDS[name]
+        if field.type == "text":
+            if stored is not str and (stored is not type(None) or name in _NEVER_NONE):
+                raise TypeError(f"{name} of another type")
+        elif field.type == "number":
+            if stored not in (int, type(None)):
+                decoders.append((name, partial(_number, name)))
+        elif field.type != "time" or stored is not type(None):
+            decoders.append(
+                (name, _in_utc if field.type == "time" else _DECODER_BY_TYPE[field.type])
+            )
+    return decoders
+
+
+def _number(name: str, number: Any) -> float:
+    if type(number) is not float or not isfinite(number) or (FIELDS[name].whole and number % 1):
+        raise TypeError(f"{name} that is no {'whole ' * FIELDS[name].whole}number")
+    return number
 
 
 def conflicting_ids(

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.errors import SalienceError, StoreClosed, StoreError
+from salience.records.fields import FIELDS
 from salience.records.filters import Filter
 from salience.records.record import MemoryRecord
 from salience.retrieval import operations
@@ -65,7 +66,7 @@ class EmbeddedStore(IndexReader):
         self._check_open()
         self._state.version = None
         try:
-            return [self._answer(op) for op in batch]
+            return [*map(self._answer, batch)]
         except SalienceError:
             raise
         except Exception as problem:  # damaged values can make anything fail
@@ -201,7 +202,7 @@ class EmbeddedStore(IndexReader):
 
     def read_records(self, op: operations.ReadRecords) -> list[MemoryRecord | None]:
         rows = op.rows.tolist()
-        records = self._records.read(rows, op.sound)
+        records = self._records.read(rows, op.sound, op.fields or (*FIELDS,))
         missing = [row for row in rows if row not in records] if op.sound else []
         if missing:
             with self._lock:

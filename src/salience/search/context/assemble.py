@@ -29,7 +29,6 @@ from salience.search.context.sections import (
     capped,
     gather,
     sections_of,
-    with_references,
 )
 from salience.search.cutoff import Cut
 from salience.search.request import (
@@ -338,14 +337,15 @@ def assemble(request: ContextRequest) -> Plan[Context]:
     if request.per_writer is not None:
         gathered, beyond = capped(gathered, request.per_writer)
     packing = Packing(
-        with_references(gathered, request.zone),
+        gathered,
         request.max_tokens,
         request.format,
         request.counter,
         request.references,
+        request.zone,
     )
     packed = packing.pack()
-    blocks = packing.blocks()
+    blocks = [*packing.blocks.values()]
     rows = sorted(piece.item.row for block in blocks for piece in block.pieces)
     if request.touch and rows:
         yield from ask(Touch(np.array(rows, dtype=np.int64), request.now))
@@ -371,7 +371,8 @@ def assemble(request: ContextRequest) -> Plan[Context]:
 def _lacks(gathered: Sequence[Gathered], packing: Packing) -> Iterator[str]:
     """All that the context had to be done without."""
     yield from (note for one in gathered for note in one.degraded)
-    if not any(packing.pieces.values()) and any(one.items for one in packing.gathered):
+    is_empty = not any(block.pieces for block in packing.blocks.values())
+    if is_empty and any(one.items for one in packing.gathered):
         fence = packing.fence_tokens
         yield (
             f"max_tokens: no memory has room in {packing.max_tokens}; the fence around them "
@@ -384,7 +385,7 @@ def _considered(packing: Packing, whole: Sequence[Gathered]) -> Iterator[Conside
     for one, kept in zip(whole, packing.gathered, strict=True):
         section = one.section.name
         within, below = ({item.key for item in items} for items in (kept.items, one.below))
-        left_out = {piece.item.key: piece.left_out for piece in packing.pieces[section]}
+        left_out = {piece.item.key: piece.left_out for piece in packing.blocks[section].pieces}
         for item in (*one.items, *one.below):
             outcome: Outcome = "no room"
             if item.key in left_out:
@@ -408,19 +409,19 @@ def _considered(packing: Packing, whole: Sequence[Gathered]) -> Iterator[Conside
 def _sources(block: Block) -> list[Provenance]:
     return [
         Provenance(
-            piece.item.ref,
+            piece.ref,
             piece.item.record.id,
             piece.item.record.namespace,
             block.section.name,
             piece.item.score,
             piece.left_out,
         )
-        for piece in block.ordered()
+        for piece in block.ordered
     ]
 
 
 def _filled(packed: Packed) -> Filled:
-    pieces = packed.block.ordered()
+    pieces = packed.block.ordered
     return Filled(
         packed.block.section.name,
         packed.tokens,

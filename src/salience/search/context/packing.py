@@ -14,15 +14,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import tzinfo
 from functools import cached_property
 from itertools import groupby
+from operator import attrgetter
 from typing import Literal
 
-from salience.display.for_models import fence, is_plain, replaced_by
+from salience.display.for_models import day, fence, is_plain, replaced_by
 from salience.errors import InvalidInput, shown
 from salience.language.english import ASSISTANT_NAMES, USER_NAMES
 from salience.lazily import dataclass
-from salience.search.context.sections import Gathered, Item, Section
+from salience.search.context.sections import Gathered, Item, Section, references_of
 
 MIN_PIECE_CHARACTERS = 24  # less of a memory says nothing
 
@@ -38,7 +40,7 @@ class Packed:
 
 
 class Packing:
-    """The text as it grows; `pieces` by section, `tokens` so far.
+    """The text as it grows; `blocks` by section, in their order, `tokens` so far.
 
     `costs` are the tokens by which each memory made it grow, None for one whose text was there, by
     section and key.
@@ -51,13 +53,16 @@ class Packing:
         format: Format,
         counter: Callable[[str], int],
         references: bool,
+        zone: tzinfo,
     ) -> None:
         self.gathered = gathered
         self.max_tokens = max_tokens
         self.format: Format = format
         self.counter = counter
         self.references = references
-        self.pieces: dict[str, tuple[Piece, ...]] = {one.section.name: () for one in gathered}
+        self.zone = zone
+        self.refs = references_of(gathered)
+        self.blocks = {one.section.name: Block(one.section) for one in gathered}
         self.costs: dict[tuple[str, tuple[str, str]], int | None] = {}
         self._packed_keys: set[tuple[str, str]] = set()
         self._packed_texts: set[str] = set()
@@ -81,14 +86,10 @@ class Packing:
             )
         return tokens
 
-    def blocks(self, pieces: Mapping[str, tuple[Piece, ...]] | None = None) -> list[Block]:
-        """The sections in their order, with their pieces."""
-        by_section = self.pieces if pieces is None else pieces
-        return [Block(one.section, by_section.get(one.section.name, ())) for one in self.gathered]
-
-    def text(self, pieces: Mapping[str, tuple[Piece, ...]] | None = None) -> str:
-        """The text of some pieces, or of all that were packed."""
-        return write(self.blocks(pieces), self.format, self.references)
+    def text(self, *changed: Block) -> str:
+        """The text of all that was packed, with some sections changed."""
+        blocks = {**self.blocks, **{block.section.name: block for block in changed}}
+        return write([*blocks.values()], self.format, self.references)
 
     def pack(self) -> list[Packed]:
         """Pack every section by priority; the packed sections in the order of the text.
@@ -108,7 +109,7 @@ class Packing:
             reserved[name] = 0
             allowed = self.max_tokens - self.tokens - sum(reserved.values())
             budget = budgets[name]
-            around = 0 if any(self.pieces.values()) else self._fence_of(one)
+            around = 0 if self._packed_keys else self._fence_of(one)
             if budget is not None:
                 allowed = min(allowed, budget + spare + around)
             before = self.tokens
@@ -116,8 +117,7 @@ class Packing:
             cost = self.tokens - before
             if budget is not None:
                 spare = max(budget + spare - max(cost - around, 0), 0)
-            block = Block(one.section, self.pieces[name])
-            packed[name] = Packed(block, cost, allowed, without_room)
+            packed[name] = Packed(self.blocks[name], cost, allowed, without_room)
         return [packed[one.section.name] for one in self.gathered]
 
     def _budgets(self) -> dict[str, int | None]:
@@ -134,8 +134,8 @@ class Packing:
         """The tokens to reserve for a section: its budget, but not more than it could fill."""
         if budget is None or not gathered.items:
             return 0
-        pieces = tuple(Piece(item, item.content) for item in gathered.items)
-        alone = self.count(self.text({gathered.section.name: pieces})) - self.count("")
+        full = Block(gathered.section, tuple(map(self._piece, gathered.items)))
+        alone = self.count(write([full], self.format, self.references)) - self.count("")
         # Beside others it also costs a gap, and a token if the counter rounds.
         own = alone - self._fence_of(gathered) + self.count("\n\n") + 1
         return max(0, min(budget, own))
@@ -150,8 +150,9 @@ class Packing:
         max_tokens = min(max_tokens, self.max_tokens)
         section = gathered.section
         fresh = [item for item in gathered.items if not self._is_packed(item)]
-        said = {item.key for item in gathered.items} - {item.key for item in fresh}
-        self.costs.update(((section.name, key), None) for key in said)
+        if len(fresh) < len(gathered.items):
+            said = {item.key for item in gathered.items} - {item.key for item in fresh}
+            self.costs.update(((section.name, key), None) for key in said)
         for place, item in enumerate(fresh):
             if self._is_packed(item):  # the same text twice in one section
                 self.costs[section.name, item.key] = None
@@ -164,18 +165,23 @@ class Packing:
             return len(fresh) - place - self._add_cut(section, item, max_tokens)
         return 0
 
+    def _piece(self, item: Item, text: str | None = None, left_out: int = 0) -> Piece:
+        """A memory as the context holds it, by default the whole of it."""
+        date = day(item.record.created_at, self.zone)
+        return Piece(item, self.refs[item.key], date, text or item.content, left_out)
+
     def _pieces_of(self, section: Section, item: Item, max_tokens: int) -> Iterator[Piece]:
         """The whole of a memory; or of a long one, where it would take more than half of the room,
         the passages that match: all of them, then fewer."""
         if not item.passages or section.whole:
-            yield Piece(item, item.content)
+            yield self._piece(item)
             return
         tokens = self.count(item.content)
         if 2 * tokens <= max_tokens - self.tokens:
-            yield Piece(item, item.content)
+            yield self._piece(item)
         for count in range(len(item.passages), 0, -1):
             excerpt = item.excerpt(count)
-            yield Piece(item, excerpt, max(1, tokens - self.count(excerpt)))
+            yield self._piece(item, excerpt, max(1, tokens - self.count(excerpt)))
 
     def _is_packed(self, item: Item) -> bool:
         """Test whether a memory, or one of the same text, is packed."""
@@ -185,12 +191,12 @@ class Packing:
 
     def _add(self, section: Section, piece: Piece, max_tokens: int) -> bool:
         """Add a piece if it fits; True if it does."""
-        pieces = {**self.pieces, section.name: (*self.pieces[section.name], piece)}
-        tokens = self.count(self.text(pieces))
+        block = Block(section, (*self.blocks[section.name].pieces, piece))
+        tokens = self.count(self.text(block))
         if tokens > max_tokens:
             return False
         self.costs[section.name, piece.item.key] = tokens - self.tokens
-        self.pieces, self.tokens = pieces, tokens
+        self.blocks[section.name], self.tokens = block, tokens
         self._packed_keys.add(piece.item.key)
         self._packed_texts.add(piece.item.folded_text)
         return True
@@ -203,8 +209,8 @@ class Packing:
         while low <= high:
             middle = (low + high) // 2
             piece = self._cut(item, text, middle)
-            pieces = {**self.pieces, section.name: (*self.pieces[section.name], piece)}
-            if self.count(self.text(pieces)) <= max_tokens:
+            block = Block(section, (*self.blocks[section.name].pieces, piece))
+            if self.count(self.text(block)) <= max_tokens:
                 longest, low = piece, middle + 1
             else:
                 high = middle - 1
@@ -217,14 +223,13 @@ class Packing:
             whole_words = text.rpartition(" ")[0]
             text = whole_words if len(whole_words) >= MIN_PIECE_CHARACTERS // 2 else text
         text = text.rstrip()
-        return Piece(item, text, max(1, self.count(item.content) - self.count(text)))
+        return self._piece(item, text, max(1, self.count(item.content) - self.count(text)))
 
     def _too_long(self, section: Section, items: Sequence[Item], max_tokens: int) -> InvalidInput:
         """The error for a section that has to be whole, and does not fit."""
-        pieces = tuple(Piece(item, item.content) for item in items)
-        without = {**self.pieces, section.name: ()}
-        tokens_without = self.count(self.text(without))
-        needed = self.count(self.text({**without, section.name: pieces})) - tokens_without
+        tokens_without = self.count(self.text(Block(section)))
+        full = Block(section, tuple(map(self._piece, items)))
+        needed = self.count(self.text(full)) - tokens_without
         room = max(max_tokens - tokens_without, 0)
         return InvalidInput(
             "max_tokens",
@@ -249,11 +254,16 @@ _NOT_XML = "[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"  # slow to
 
 @dataclass(frozen=True)
 class Piece:
-    """As much of a memory as the context holds, and the number of tokens left out of it."""
+    """As much of a memory as the context holds, and the number of tokens left out of it.
+
+    With the reference of the memory and the day that it is of.
+    """
 
     item: Item
+    ref: str
+    date: str
     text: str
-    left_out: int = 0
+    left_out: int
 
     @property
     def content(self) -> str:
@@ -270,7 +280,7 @@ class Piece:
     @cached_property
     def line_with_reference(self) -> str:
         """The same, with its reference at the end."""
-        return self._line(f" [m:{self.item.ref}]")
+        return self._line(f" [m:{self.ref}]")
 
     @cached_property
     def is_plain(self) -> bool:
@@ -282,7 +292,7 @@ class Piece:
         speaker = f", {item.speaker}" if item.speaker else ""
         title = f"{item.title}: " if item.title else ""
         newer = f" ({replaced_by(item.newer)})" if item.newer else ""
-        line = f"- {item.date}{speaker}: {title}{self.content}{newer}{ref}"
+        line = f"- {self.date}{speaker}: {title}{self.content}{newer}{ref}"
         return "\n  ".join(line.splitlines())
 
 
@@ -291,13 +301,20 @@ class Block:
     """A section with its pieces, in the order in which they were packed."""
 
     section: Section
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Piece, ...] = ()
 
+    @property
+    def is_plain(self) -> bool:
+        """True if there is nothing to clean in its lines."""
+        return is_plain(self.section.heading) and all(map(attrgetter("is_plain"), self.pieces))
+
+    @property
     def ordered(self) -> tuple[Piece, ...]:
         """The pieces in the order of the text: best first, or by time."""
         if self.section.source in ("search", "about_user"):
             return self.pieces
-        return tuple(sorted(self.pieces, key=lambda p: (p.item.record.created_at, p.item.row)))
+        by_time = attrgetter("item.record.created_at", "item.row")
+        return tuple(sorted(self.pieces, key=by_time))
 
 
 def write(blocks: Sequence[Block], format: Format, references: bool) -> str:
@@ -308,10 +325,7 @@ def write(blocks: Sequence[Block], format: Format, references: bool) -> str:
     if format == "messages":
         return json.dumps(messages(filled, references), ensure_ascii=False)
     # Of the lines that were there before, none is looked at again each time a memory is added.
-    is_known = format != "xml" and all(
-        is_plain(block.section.heading) and all(piece.is_plain for piece in block.pieces)
-        for block in filled
-    )
+    is_known = format != "xml" and all(map(attrgetter("is_plain"), filled))
     return fence(_WRITERS[format](filled, references), is_plain=is_known)
 
 
@@ -324,7 +338,7 @@ def messages(blocks: Sequence[Block], references: bool) -> list[dict[str, str]]:
     filled = (block for block in blocks if block.pieces)
     for in_turns, group in groupby(filled, lambda block: block.section.source == "recent"):
         if in_turns:
-            said = (piece for block in group for piece in block.ordered())
+            said = (piece for block in group for piece in block.ordered)
             chat.extend(_turn(piece, references) for piece in said)
         else:
             recalled = fence(_plain([*group], references))
@@ -334,7 +348,7 @@ def messages(blocks: Sequence[Block], references: bool) -> list[dict[str, str]]:
 
 def _turn(piece: Piece, references: bool) -> dict[str, str]:
     speaker = (piece.item.speaker or "").casefold()
-    content = piece.content + (f" [m:{piece.item.ref}]" if references else "")
+    content = piece.content + (f" [m:{piece.ref}]" if references else "")
     if speaker in ASSISTANT_NAMES:
         return {"role": "assistant", "content": content}
     if speaker and speaker not in USER_NAMES:
@@ -357,7 +371,8 @@ def _markdown(blocks: Sequence[Block], references: bool) -> str:
 
 def _lines(block: Block, references: bool) -> list[str]:
     """Lines like `- 2026-05-31, Ana: I moved to Lisbon. [m:1f3a9c02]`, one for each piece."""
-    return [piece.line_with_reference if references else piece.line for piece in block.ordered()]
+    line = attrgetter("line_with_reference" if references else "line")
+    return [*map(line, block.ordered)]
 
 
 def _xml(blocks: Sequence[Block], references: bool) -> str:
@@ -370,10 +385,10 @@ def _xml(blocks: Sequence[Block], references: bool) -> str:
     lines = ["<context>"]
     for block in blocks:
         lines.append(f"<section name={quoted(block.section.heading)}>")
-        for piece in block.ordered():
+        for piece in block.ordered:
             values = {
-                "ref": piece.item.ref if references else None,
-                "date": piece.item.date,
+                "ref": piece.ref if references else None,
+                "date": piece.date,
                 "speaker": piece.item.speaker,
                 "title": piece.item.title,
                 "may_be_replaced_by": " ".join(piece.item.newer) or None,

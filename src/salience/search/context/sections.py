@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import tzinfo
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 
 from salience.api.parameters import Bounds
-from salience.display.for_models import day, unfenced
+from salience.display.for_models import unfenced
 from salience.errors import InvalidInput, shown
 from salience.lazily import dataclass, field, fields, replace
 from salience.ranking.probability import estimate
@@ -32,6 +30,8 @@ from salience.search.search import rank
 Source = Literal["search", "about_user", "recent", "listed"]
 MAX_REF_CHARACTERS = 12  # a longer id is shortened
 MIN_REF_CHARACTERS = 8  # of a shortened id
+_FIELDS = ("id", "content", "title", "speaker", "written_by", "created_at")
+"""What a context needs of a memory that a search found."""
 _NO_DIRECT_ANSWER = "no direct answer; what is related"  # tells a model how to take the memories
 
 
@@ -110,12 +110,10 @@ DEFAULT = ("identity", "memories")
 
 @dataclass(frozen=True)
 class Item:
-    """A memory that a section may hold: its row, reference, day, and its score in the search."""
+    """A memory that a section may hold: its row, and its score in the search."""
 
     record: MemoryRecord
     row: int
-    ref: str = ""
-    date: str = ""
     score: float | None = None
     passages: tuple[Passage, ...] = ()  # of a long text that match, the best first
     newer: tuple[str, ...] = ()  # the ids of what may have taken its place
@@ -222,13 +220,14 @@ def gather(section: Section, request: SearchRequest, *, asked: bool, trace: bool
         likely = estimate(run)
         whole, run = run.final, request.cutoff.apply(run, likely)
         found, final = len(whole), run.final
-        records = yield from ask(ReadRecords(final.rows, sound=True))
+        fields = () if section.source == "about_user" else _FIELDS
+        records = yield from ask(ReadRecords(final.rows, sound=True, fields=fields))
         passages = yield from matching_passages(request.profile, run.query, final.rows, records)
         items = _believed(section, _items(final, records, passages))
         below: tuple[Item, ...] = ()
         if trace and len(final) < found:
             rest = whole.take(~np.isin(whole.rows, final.rows))
-            records = yield from ask(ReadRecords(rest.rows, sound=True))
+            records = yield from ask(ReadRecords(rest.rows, sound=True, fields=fields))
             below = _items(rest, records, [()] * len(rest))
         taken = run.query.reading.taken
         probability = None if likely is None else likely.of_any(likely.ranked)
@@ -335,28 +334,18 @@ def whole_id(given: str, short: str, ids: Iterable[str]) -> str:
     return found[0] if found else given
 
 
-def with_references(gathered: Sequence[Gathered], zone: tzinfo) -> list[Gathered]:
-    """The same with a reference for every memory, its id or a prefix of no other, and its day."""
+def references_of(gathered: Sequence[Gathered]) -> dict[tuple[str, str], str]:
+    """A reference for every memory, its id or a prefix of no other, by its key."""
     ids = {item.key: item.record.id for one in gathered for item in one.items}
+    starts = cache(lambda size: Counter(id[:size] for id in ids.values()))
     refs: dict[tuple[str, str], str] = {}
-    in_order, count_of = sorted(ids.values()), Counter[str]()
+    count_of = Counter[str]()
     for key, id in ids.items():
-        plain = reference(id)
-        sizes = range(MIN_REF_CHARACTERS, len(plain)) if len(plain) > MAX_REF_CHARACTERS else ()
-        ref = plain
-        for prefix in (plain[:size] for size in sizes):
-            behind = bisect_left(in_order, prefix) + id.startswith(prefix)  # itself
-            if not any(other.startswith(prefix) for other in in_order[behind : behind + 1]):
-                ref = prefix
+        ref = reference(id)
+        for size in range(MIN_REF_CHARACTERS, len(ref)) if len(ref) > MAX_REF_CHARACTERS else ():
+            if starts(size)[ref[:size]] == id.startswith(ref[:size]):  # itself
+                ref = ref[:size]
                 break
         count_of[ref] += 1
         refs[key] = f"{ref}~{count_of[ref]}" if count_of[ref] > 1 else ref
-    return [
-        replace(one, items=tuple(_referred(i, refs[i.key], zone) for i in one.items))
-        for one in gathered
-    ]
-
-
-def _referred(item: Item, ref: str, zone: tzinfo) -> Item:
-    date = day(item.record.created_at, zone)
-    return Item(item.record, item.row, ref, date, item.score, item.passages, item.newer)
+    return refs

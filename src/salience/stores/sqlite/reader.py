@@ -80,7 +80,7 @@ _FEED_STATE = (
     f"0), EXISTS (SELECT 1 {_NEW_ROWS}), EXISTS (SELECT 1 {_NEW_CHANGES}) FROM counter"
 )
 _KEPT_RETRIEVED = 64  # namespaces of which the last retrievals are kept in memory
-_SELECT_RECORDS = f"SELECT {', '.join(FIELDS)}, sequence, row, space, {_CURRENT_SEQ} FROM memories"
+_ALL = tuple(FIELDS)
 _CREATED_AT, _SEQUENCE = list(FIELDS).index("created_at"), len(FIELDS)  # places of its columns
 
 
@@ -92,6 +92,11 @@ class Retrieved:
     event: int = 0
     uses: list[tuple[int, float, int]] = field(default_factory=list)  # event, time, memory
     memories: dict[int, tuple[int, str, str]] = field(default_factory=dict)  # row, id, text
+
+
+def _select(fields: Sequence[str] = _ALL) -> str:
+    """The beginning of a statement that reads memories."""
+    return f"SELECT {', '.join(fields)}, sequence, row, space, {_CURRENT_SEQ} FROM memories"
 
 
 def _asked(answer: Callable[[Any, Send], T]) -> Callable[[SqliteReader, Any], T]:
@@ -196,24 +201,25 @@ class SqliteReader:
             codec.check_rows(sorted(rows.values()))
         return rows
 
-    def read(self, rows: Sequence[int], sound: bool = False) -> dict[int, MemoryRecord]:
-        """Records by row; with `sound`, without those that cannot be read."""
+    def read(
+        self, rows: Sequence[int], sound: bool = False, fields: Sequence[str] = _ALL
+    ) -> dict[int, MemoryRecord]:
+        """Records by row, blank but for some fields; with `sound`, without the unreadable."""
         if sound and rows:
             try:
-                return self.read(rows)
+                return self.read(rows, False, fields)
             except DamagedValue:
                 half = len(rows) // 2
-                return self.read(rows[:half], True) | self.read(rows[half:], True) if half else {}
+                parts = (rows[:half], rows[half:]) if half else ()
+                return {k: v for part in parts for k, v in self.read(part, True, fields).items()}
         records: dict[int, MemoryRecord] = {}
         if not rows:
             return records
         waiting = self._accesses.waiting(ALL_NAMESPACES)
         with self._reading() as db, translate_damage(self.path):
             for part in chunks(rows):
-                memories = db.execute(
-                    f"{_SELECT_RECORDS} WHERE row IN ({placeholders(part)})", part
-                )
-                for values, record in self._decoded(memories, waiting):
+                select = f"{_select(fields)} WHERE row IN ({placeholders(part)})"
+                for values, record in self._decoded(db.execute(select, part), waiting, fields):
                     records[values[-3]] = record
         return records
 
@@ -241,12 +247,15 @@ class SqliteReader:
         return [*map(texts.get, rows)]
 
     def _decoded(
-        self, memories: Iterable[tuple[Any, ...]], waiting: Sequence[Batch]
+        self,
+        memories: Iterable[tuple[Any, ...]],
+        waiting: Sequence[Batch],
+        fields: Sequence[str] = _ALL,
     ) -> Iterator[tuple[tuple[Any, ...], MemoryRecord]]:
-        """The values that `_SELECT_RECORDS` gives of memories, each with its record."""
-        accessed = [batch.rows for batch in waiting]
+        """The values that `_select` gives of memories, each with its record."""
+        accessed = [batch.rows for batch in waiting] if "accesses" in fields else ()
         for values in memories:
-            stored = dict(zip(FIELDS, values, strict=False))
+            stored = dict(zip(fields, values, strict=False))
             row, space, seq = values[-3:]
             for rows in accessed:
                 if row in rows:
@@ -261,7 +270,7 @@ class SqliteReader:
     ) -> list[tuple[MemoryRecord, Place]]:
         """The first memories after a place, in an order, as they all are at one time."""
         clause, values = page_clause(order, after, limit)
-        select = f"{_SELECT_RECORDS} WHERE space = ? {clause}"
+        select = f"{_select()} WHERE space = ? {clause}"
         waiting = self._accesses.waiting(ALL_NAMESPACES)
         with self._reading() as db, translate_damage(self.path):
             memories = db.execute(select, (space_of(db, namespace), *values))
