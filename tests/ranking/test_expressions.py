@@ -21,7 +21,7 @@ from salience.ranking.profile import Profile
 from salience.ranking.signals import Age, MaxScaled, MinMax, WhereSet
 from salience.ranking.stages import cut, retrieve, score
 from salience.ranking.weights import rewrite, weighted, with_weights
-from salience.retrieval.candidates import Candidates, Floats, unset_column
+from salience.retrieval.candidates import UNSET, Candidates, Floats
 from salience.retrieval.query import Query
 from salience.retrieval.routes import MatchAll
 from support.examples import examples
@@ -97,7 +97,7 @@ def test_evaluating_changes_nothing(tree: Signal, table: Candidates) -> None:
 def test_a_program_for_columns_without_values_gives_the_same(
     tree: Signal, table: Candidates, unset: set[str]
 ) -> None:
-    table = table.with_columns(**{name: unset_column(len(table)) for name in unset})
+    table = table.with_columns(**{name: UNSET[: len(table)] for name in unset})
     program = Program(QUERY.reading.features, table.unset(tree.inputs()))
     assert program.unset == tree.inputs() & unset
     short = Evaluation(QUERY, table, program=program).column(tree)
@@ -105,7 +105,7 @@ def test_a_program_for_columns_without_values_gives_the_same(
 
 
 def test_what_no_memory_has_set_takes_no_step() -> None:
-    table = Candidates(np.arange(3), {"a": np.ones(3), "b": unset_column(3)})
+    table = Candidates(np.arange(3), {"a": np.ones(3), "b": UNSET[:3]})
     rated = WhereSet("b", 0.5, A * A)
     general, short = Program({}), Program({}, table.unset({"a", "b"}))
     for program in (general, short):

@@ -110,7 +110,8 @@ MAX_PASTS = 4  # kept ready
 _PAST_LOCKS = 16  # the same namespaces have the same one; others seldom share it
 
 
-_OWN = (Embed, Extract, Rerank, AsOf, Outside)  # operations that the dispatcher answers itself
+_OWN = frozenset((Embed, Extract, Rerank, AsOf, Outside))
+"""The operations that the dispatcher answers itself."""
 
 
 class Dispatcher:
@@ -167,11 +168,12 @@ class Dispatcher:
 
     def batch(self, ops: Sequence[Op]) -> list[Any]:
         """Answer every operation, in order."""
-        for_store = [op for op in ops if not isinstance(op, _OWN)]
+        if _OWN.isdisjoint(map(type, ops)):
+            return [*self.store.batch(ops)]
+        for_store = [op for op in ops if type(op) not in _OWN]
         answers = iter(self.store.batch(for_store)) if for_store else iter(())
         return [
-            getattr(self, f"_{op.method}")(op) if isinstance(op, _OWN) else next(answers)
-            for op in ops
+            getattr(self, f"_{op.method}")(op) if type(op) in _OWN else next(answers) for op in ops
         ]
 
     def flush(self) -> None:

@@ -24,7 +24,7 @@ MAX_PASSAGES = 512
 _VECTOR_PREFIX = "content#"
 
 _MAX_EXCESS = LONGEST_PASSAGE / PASSAGE_WORDS
-_MIN_WORD_CHARACTERS = 2  # with the space after it: no text has more words than this allows
+LONG_CHARACTERS = 2 * LONG_WORDS  # with spaces: no shorter text has so many words
 _MAX_HEADING_CHARACTERS = 200
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
@@ -58,11 +58,6 @@ def passage_text(span: Span, title: str | None, content: str) -> str:
     """The text that a passage is found by: the title, its headings and its own words."""
     own = content[span.start : span.end]
     return "\n".join(part for part in (title, span.heading, own) if part)
-
-
-def may_be_long(text: str) -> bool:
-    """Test whether a text has the characters of `LONG_WORDS` words, so that it may be split."""
-    return len(text) >= LONG_WORDS * _MIN_WORD_CHARACTERS
 
 
 def vector_name(place: int) -> str:
@@ -113,7 +108,7 @@ class MarkdownSplitter:
 
     def split(self, text: str) -> tuple[Span, ...]:
         """See `Splitter.split`."""
-        if not may_be_long(text):
+        if len(text) < LONG_CHARACTERS:
             return ()
         words = _count(text)
         if words < LONG_WORDS:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from hashlib import blake2b
 from pathlib import Path
@@ -237,6 +237,11 @@ def term_id(term: str) -> int:
     dictionary. Two of a million distinct terms share a number with probability 0.4.
     """
     return _term_id_of[term]
+
+
+def stem_ids(stems: Iterable[str]) -> TermIds:
+    """The `term_id` of each of some stems, in order: uint64 of shape (stems,)."""
+    return np.array([*map(_term_id_of.__getitem__, stems)], dtype=np.uint64)
 
 
 def _hashed(term: str) -> int:

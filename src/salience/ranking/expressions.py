@@ -93,7 +93,7 @@ class Signal:
         if computed.__class__ is float:
             return computed
         shape = computed.shape if computed.__class__ is np.ndarray else np.shape(computed)
-        if shape and shape != (len(ev.candidates),):  # NumPy would spread one row over all
+        if shape and shape != ev.candidates.rows.shape:  # NumPy would spread one row over all
             raise InvalidProfile(
                 self.label(),
                 f"computes values of shape {shape} for {len(ev.candidates)} candidates",

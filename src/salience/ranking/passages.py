@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from salience.language.passages import may_be_long
+from salience.language.passages import LONG_CHARACTERS
 from salience.retrieval.candidates import Rows
 from salience.retrieval.operations import FindPassages, FoundPassage
 from salience.retrieval.plan import Plan, ask
@@ -31,7 +31,7 @@ def find_passages(
 ) -> Plan[list[Sequence[FoundPassage]]]:
     """The plan of finding the passages of rows with these contents; () for short ones."""
     found: list[Sequence[FoundPassage]] = [()] * len(contents)
-    long = [place for place, text in enumerate(contents) if text and may_be_long(text)]
+    long = [at for at, text in enumerate(contents) if text and len(text) >= LONG_CHARACTERS]
     if long:
         answers = yield from ask(FindPassages(rows[np.array(long)], route, query))
         for place, passages in zip(long, answers, strict=True):

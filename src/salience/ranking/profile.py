@@ -20,7 +20,7 @@ from salience.ranking.stages import Pipeline, Stage
 from salience.ranking.weights import weighted, with_weights
 from salience.records.limits import STATUSES
 from salience.records.validation import finite, mapping, native
-from salience.retrieval.routes import Route, SearchType
+from salience.retrieval.routes import Lexical, Route, SearchType
 
 _PARTS = {
     "name": str,
@@ -79,6 +79,12 @@ class Profile:
     def heeds_validity(self) -> bool:
         """True if it depends on whether facts held at the time that a query is about."""
         return any("valid_to" in signal.inputs() for signal in self.signals())
+
+    @cached_property
+    def spelt_fields(self) -> tuple[str, ...]:
+        """The fields of its routes that take misspelt words for others."""
+        routes = (route for route in self.routes if isinstance(route, Lexical) and route.spelling)
+        return tuple(dict.fromkeys(name for route in routes for name, _ in route.fields))
 
     @cached_property
     def search_type(self) -> SearchType:

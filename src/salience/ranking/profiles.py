@@ -283,6 +283,8 @@ def in_context(profile: Profile, context: str | None, layer: str | None) -> Prof
         InvalidInput: the profile has no context of that name.
     """
     variants = {}
+    if context is None and layer is None:
+        return profile
     if BUILT_IN.get(profile.name) == profile:
         prefix = f"{profile.name}."
         variants = {name.removeprefix(prefix): name for name in BUILT_IN if name.startswith(prefix)}

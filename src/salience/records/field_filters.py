@@ -96,8 +96,7 @@ def with_fields(options: T, names: Iterable[str] = FIELD_DEFAULTS) -> T:
     Raises:
         InvalidInput: names the keyword that is wrong.
     """
-    given = {name: options[name] for name in names if name in options}
-    given = {name: value for name, value in given.items() if value is not NOT_GIVEN}
+    given = {n: v for n in names if (v := options.get(n, NOT_GIVEN)) is not NOT_GIVEN}
     conditions = [_condition(name, value) for name, value in given.items()]
     if given.keys() >= {"since", "until"}:
         since, until = (timestamp(name, given[name]) for name in ("since", "until"))

@@ -21,12 +21,8 @@ ValueLookup = Callable[[Iterable[str]], Sequence[int]]
 """From folded names to the places of the values that are, or hold, one of them."""
 
 
-_NANS = np.broadcast_to(np.nan, (sys.maxsize // 8,))  # one number, shown many times
-
-
-def unset_column(rows: int) -> Floats:
-    """A column of numbers that no row has: one NaN, shown `rows` times; it cannot be written."""
-    return _NANS[:rows]
+UNSET = np.broadcast_to(np.nan, (sys.maxsize // 8,))
+"""One NaN, shown many times: `UNSET[:n]` is a column of numbers that no row has, to read alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +41,6 @@ class CategoricalColumn:
     def __len__(self) -> int:
         return len(self.codes)
 
-    @property
-    def is_unset(self) -> bool:
-        """True if None is the only value there is."""
-        return self.none == 0 and len(self.distinct) == 1
-
     def __getitem__(self, index: Any) -> Any:
         """One value for a place, a column for an index or mask array or a slice."""
         codes = self.codes[index]
@@ -64,13 +55,13 @@ class CategoricalColumn:
 
     def tolist(self) -> list[Any]:
         """The values."""
-        distinct = self.distinct
-        return [None if code < 0 else distinct[code] for code in self.codes.tolist()]
+        distinct, codes = self.distinct, self.codes.tolist()
+        if -1 in codes:
+            return [None if code < 0 else distinct[code] for code in codes]
+        return [*map(distinct.__getitem__, codes)]
 
     def detached(self) -> CategoricalColumn:
         """The same column with the values of its own rows alone, in the same order."""
-        if self.is_unset:
-            return CategoricalColumn(self.codes, [None], none=0)
         present, codes = np.unique(self.codes, return_inverse=True)
         missing = int(np.count_nonzero(present < 0))  # they are the first
         distinct = [self.distinct[code] for code in present[missing:].tolist()]
@@ -223,7 +214,7 @@ class Candidates:
         return np.asarray(self.columns[name], dtype=np.float64)
 
     def is_unset(self, name: str) -> bool:
-        """Test whether a column is known to have no value in any row (see `unset_column`)."""
+        """Test whether a column is known to have no value in any row (see `UNSET`)."""
         return bool(self.unset({name}))
 
     def unset(self, names: Set[str]) -> frozenset[str]:
@@ -231,11 +222,11 @@ class Candidates:
         unset: list[str] = []
         for name in names & self.columns.keys():
             column = self.columns[name]
-            if isinstance(column, np.ndarray):
-                is_unset = column.strides == (0,) and column.size > 0
+            if isinstance(column, CategoricalColumn):
+                is_unset = column.none == 0 and len(column.distinct) == 1  # that is None
             else:
-                is_unset = isinstance(column, CategoricalColumn) and column.is_unset
-            if is_unset:
+                is_unset = isinstance(column, np.ndarray) and column.strides == (0,)
+            if is_unset and len(column):
                 unset.append(name)
         return frozenset(unset)
 

@@ -238,6 +238,8 @@ class SpeakerMatches:
     @classmethod
     def merged(cls, parts: Sequence[SpeakerMatches]) -> SpeakerMatches:
         """The matches in several namespaces as one."""
+        if len(parts) == 1:
+            return parts[0]
         names: dict[str, frozenset[str]] = {}
         turns: Counter[str] = Counter()
         for part in parts:

@@ -95,7 +95,7 @@ def in_turns(plan: Plan[T], turn: Callable[[], AbstractContextManager[object]]) 
         while True:
             with turn():
                 batch = resume()
-                while not any(isinstance(operation, Rerank) for operation in batch):
+                while Rerank not in map(type, batch):
                     try:
                         answers = yield batch
                     except BaseException as problem:  # the plan re-raises what it cannot use

@@ -344,7 +344,7 @@ def _visible(
     include_archived: bool,
 ) -> Filter:
     """The filter with the conditions that hold by default: not expired, of a visible status."""
-    conditions: list[Filter] = [_unexpired(now)]
+    conditions: list[Filter] = [Not(Compare("expires_at", "lte", now.timestamp()))]
     if "status" not in filter_fields(where):
         statuses = dict.fromkeys(profile.statuses)
         if asks_about_a_time and profile.heeds_validity:  # a superseded fact may have held then
@@ -441,8 +441,3 @@ def _at_least_similar(profile: Profile, min_similarity: float | None) -> Profile
     first, *rest = profile.pipeline.stages
     bound = min_value(f"{vector_routes[0].name}.score", min_similarity)
     return replace(profile, pipeline=Pipeline((first, bound, *rest)))
-
-
-def _unexpired(now: datetime) -> Filter:
-    """Passes a memory unless its `expires_at` is now or before; one without it never expires."""
-    return Not(Compare("expires_at", "lte", now.timestamp()))

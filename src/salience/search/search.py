@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +53,7 @@ from salience.retrieval.turnstile import in_turns
 from salience.search.passages import Passage, matching_passages
 from salience.search.request import SearchRequest
 from salience.search.results import BuildExplanation, Hit, LaterNumber, SearchResult, zones_of
-from salience.search.spelling import find_words, spells, taken_words
+from salience.search.spelling import find_words, taken_words
 
 _QUESTION_WEIGHT = 0.5  # of the question in a long text, beside the whole text
 
@@ -70,7 +70,7 @@ def search(request: SearchRequest) -> Plan[SearchResult]:
         final = run.final
         neighbors, neighbor_rows = _neighbors(final)
         rows = final.rows
-        read = yield from ask(ReadRecords(np.concatenate([rows, neighbor_rows]), sound=True))
+        [read] = yield [ReadRecords(np.concatenate([rows, neighbor_rows]), sound=True)]
         records, neighbor_records = read[: len(rows)], read[len(rows) :]
         if None not in records:
             break
@@ -81,7 +81,7 @@ def search(request: SearchRequest) -> Plan[SearchResult]:
             degraded = (*degraded, f"{lost}; see `salience doctor`")
     passages = yield from matching_passages(request.profile, run.query, rows, records)
     if request.touch and len(rows):
-        yield from ask(Touch(rows, request.now))
+        yield [Touch(rows, request.now)]
     trees: Sequence[BuildExplanation | None] = (
         run.explain_later(final.rows) if request.explain else [None] * len(final)
     )
@@ -145,7 +145,9 @@ def rank(request: SearchRequest) -> Plan[tuple[RankedRun, tuple[str, ...], float
     Gives the run, what had to be done without, and the milliseconds spent on embedding.
     """
     profile, settings = request.profile, request.settings
-    during, degraded = _time_range(request), list[str]()
+    keeps_to_time = any(isinstance(route, TimeWindow) for route in profile.routes)
+    during = search_interval(request.text, request.asked_at) if keeps_to_time else None
+    degraded = list[str]()
     analysis, speakers, entities = yield from _analyze_words(request, during)
     started = time.perf_counter()
     vector, problem = yield from _query_vector(request, analysis)
@@ -229,8 +231,9 @@ def _analyze(
     if request.profile.heeds_labels:
         others = request.settings.aliases.others_in(text)
     named = " ".join((text, *(name.title() for names in others.values() for name in sorted(names))))
+    by_sound = bool(request.profile.spelt_fields)
     questions: list[Op] = [
-        FindSpeakers(request.namespaces, *name_candidates(named), by_sound=spells(request)),
+        FindSpeakers(request.namespaces, *name_candidates(named), by_sound=by_sound),
     ]
     possible: list[PossibleName] = []
     if request.profile.entity_fields:
@@ -290,7 +293,8 @@ def _query_vector(
         return None, "the store was opened without an embedder"
     texts = tuple(filter(None, (analysis.semantic_text, analysis.question)))
     try:
-        return _blend((yield from ask(Embed(texts, "query")))), ""
+        [vectors] = yield [Embed(texts, "query")]
+        return _blend(vectors), ""
     except EmbedderError as problem:
         return None, str(problem)
 
@@ -312,13 +316,6 @@ def _known(knows: Callable[[str], float] | None, analysis: QueryAnalysis) -> flo
     place, share = analysis.writing
     latin = knows(analysis.language or SCRIPTS[0]) if not share else knows(SCRIPTS[0])
     return (1.0 - share) * latin + share * knows(SCRIPTS[place])
-
-
-def _time_range(request: SearchRequest) -> TimeRange | None:
-    """The time that a search over a time window keeps to."""
-    if not any(isinstance(route, TimeWindow) for route in request.profile.routes):
-        return None
-    return search_interval(request.text, request.asked_at)
 
 
 def _without(text: str, words: str) -> str:
@@ -368,8 +365,13 @@ def _hits(
     final = run.final
     columns = final.columns
     scores = final.floats("score").tolist() if len(final) else []
-    ranks = {n.removesuffix(".rank"): columns[n].tolist() for n in columns if n.endswith(".rank")}
-    details = {name: columns[name].tolist() for name in columns if _is_detail(name)}
+    ranks, details = [[dict[str, Any]() for _ in records] for _ in range(2)]
+    for name, column in columns.items():
+        if (is_rank := name.endswith(".rank")) or _is_detail(name):
+            key, noted = (name.removesuffix(".rank"), ranks) if is_rank else (name, details)
+            for notes, value in zip(noted, column.tolist(), strict=True):
+                if value is not None and value == value:
+                    notes[key] = int(value) if is_rank else value
     routes = run.profile.routes
     vector = next((f"{r.name}.score" for r in routes if isinstance(r, VectorRoute)), "")
     cosines = columns[vector].tolist() if vector in columns else [math.nan] * len(final)
@@ -383,12 +385,9 @@ def _hits(
                 record,
                 scores[i],
                 len(hits) + 1,
-                {n: int(r[i]) for n, r in ranks.items() if r[i] == r[i]},
+                ranks[i],
                 trees[i],
-                {
-                    **{n: v[i] for n, v in details.items() if v[i] is not None and v[i] == v[i]},
-                    **zones[i][1],
-                },
+                {**details[i], **zones[i][1]},
                 neighbors[i] if neighbors else (),
                 max(0.0, cosines[i]) if cosines[i] == cosines[i] else None,
                 zones[i][0],

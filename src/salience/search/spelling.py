@@ -14,7 +14,6 @@ from salience.language.tokens import indexed_words, strings_in, words
 from salience.records.record import MemoryRecord
 from salience.retrieval.operations import FindWords, NearWords, ReadRecords, SpeakerMatches
 from salience.retrieval.plan import Plan, ask
-from salience.retrieval.routes import Lexical
 from salience.search.request import SearchRequest
 
 _MAX_READ = 100  # memories that are read to see how their words are written
@@ -23,22 +22,11 @@ _READ_CHARACTERS = 20_000  # of a text
 
 def find_words(request: SearchRequest, text: str) -> list[FindWords]:
     """The question which words of a query no memory holds; none unless a route asks for it."""
-    fields = _fields(request)
+    fields = request.profile.spelt_fields
     asked = tuple(spelt_words(text)) if fields else ()
     if not asked:
         return []
     return [FindWords(request.namespaces, asked, fields, request.settings.dictionary.knows)]
-
-
-def spells(request: SearchRequest) -> bool:
-    """Test whether a route of the search takes misspelt words for others."""
-    return bool(_fields(request))
-
-
-def _fields(request: SearchRequest) -> tuple[str, ...]:
-    """The fields of the routes that take misspelt words for others."""
-    routes = (r for r in request.profile.routes if isinstance(r, Lexical) and r.spelling)
-    return tuple(dict.fromkeys(name for route in routes for name, _ in route.fields))
 
 
 def taken_words(
@@ -54,7 +42,7 @@ def taken_words(
     rows = {row for others in near.values() for own in others.values() for row in own.newest}
     newest = np.array(sorted(rows)[-_MAX_READ:], dtype=np.int64)
     records = yield from ask(ReadRecords(newest, sound=True))
-    texts = _texts_of(records, _fields(request))
+    texts = _texts_of(records, request.profile.spelt_fields)
     seen = {word for text in texts for word in indexed_words(text)}
     seen_names = {word for text in texts for word in capitalised(text)} - ORDINARY_WORDS
     names = name_candidates(text).proper

@@ -53,7 +53,7 @@ class Batch:
         for rows, at, *_ in fresh:
             for row in rows:
                 count, times = counted.get(row, (0, ()))
-                counted[row] = (count + 1, recent(times, (at,)))
+                counted[row] = (count + 1, recent(times, (at,)) if times else (at,))
         self._counted = (uses + len(fresh), counted)
         return counted
 

@@ -22,15 +22,7 @@ from salience.language.features import FEATURES, features, greeted
 from salience.language.tokens import indexed_words, term_ids, text_key, words
 from salience.records.events import CONTINUED, STATE
 from salience.records.fields import FIELDS, LEXICAL
-from salience.records.record import (
-    BLANK,
-    Draft,
-    Edit,
-    Embedding,
-    MemoryRecord,
-    recent,
-    value_at,
-)
+from salience.records.record import BLANK, Draft, Edit, Embedding, MemoryRecord, recent, value_at
 from salience.retrieval.operations import Put, is_unchanged
 from salience.retrieval.vector_sets import VectorSets
 
@@ -57,7 +49,7 @@ def encode(name: str, value: Any) -> Any:
 def decode(name: str, value: Any) -> Any:
     """A field's value as records have it, from the stored one."""
     decoder = _DECODER_BY_FIELD[name]
-    return value if decoder is None else decoder(value)
+    return value if decoder is None or (decoder is _in_utc and value is None) else decoder(value)
 
 
 def pack_times(times: Sequence[float]) -> bytes:
@@ -204,10 +196,6 @@ def _seconds(moment: datetime) -> float:
     return min((moment - _EPOCH).total_seconds(), LAST_SECOND)
 
 
-def _decode_time(seconds: float | None) -> datetime | None:
-    return None if seconds is None else _in_utc(seconds)
-
-
 def _decode_json(value: str | None) -> Any:
     mapping = json.loads(value) if value else {}
     if not isinstance(mapping, dict):
@@ -224,7 +212,7 @@ def _encode_times(times: Iterable[datetime]) -> bytes:
 
 
 _DECODER_BY_TYPE: dict[str, Callable[[Any], Any]] = {
-    "time": _decode_time,
+    "time": _in_utc,
     "times": _decode_times,
     "list": _decode_list,
     "json": _decode_json,
@@ -357,10 +345,10 @@ def _decoders(
         elif field.type == "number":
             if stored not in (int, type(None)):
                 decoders.append((name, partial(_number, name)))
+        elif field.type == "json" and stored is type(None):
+            decoders.append((name, partial(dict.fromkeys, ())))  # which is given None, gives {}
         elif field.type != "time" or stored is not type(None):
-            decoders.append(
-                (name, _in_utc if field.type == "time" else _DECODER_BY_TYPE[field.type])
-            )
+            decoders.append((name, _DECODER_BY_TYPE[field.type]))
     return decoders
 
 

@@ -36,7 +36,7 @@ from salience.retrieval.query import Query
 from salience.retrieval.routes import Route
 from salience.stores.index.columns import empty_column
 from salience.stores.index.namespace_index import NamespaceIndex
-from salience.stores.index.routes import route_search
+from salience.stores.index.routes import SEARCHES
 
 T = TypeVar("T")
 
@@ -401,7 +401,7 @@ def _found(
         parts = [index.find(route, query, op.depth) for index in indexes]
         return _best_of_all(route, parts, indexes, op.depth)
 
-    beside = [route for route in op.routes if route_search(route).runs_in_thread]
+    beside = [route for route in op.routes if SEARCHES[type(route)].runs_in_thread]
     few = len(indexes) > 1 or len(indexes[0]) < _PARALLEL_SEARCH_MIN_ROWS
     if few or not 0 < len(beside) < len(op.routes):
         return [found(route) for route in op.routes]
@@ -421,8 +421,10 @@ def _best_of_all(
     depth: int | None,
 ) -> list[_Found]:
     """The best of several indexes together, of which each has found its own best."""
+    if depth is None or len(parts) == 1:
+        return parts
     ends = np.cumsum([len(own) for own, _ in parts])
-    if depth is None or ends[-1] <= depth or len(parts) == 1:
+    if ends[-1] <= depth:
         return parts
     scores = np.concatenate([own for _, own in parts])
     if route.newest_first:

@@ -13,9 +13,8 @@ from salience.retrieval.operations import Collect
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Route
 from salience.stores import Store, open_store
-from salience.stores.index import routes
 from salience.stores.index.memory_table import MemoryTable
-from salience.stores.index.routes import DenseSearch, register
+from salience.stores.index.routes import SEARCHES, DenseSearch, register
 
 
 @dataclass(frozen=True)
@@ -40,12 +39,12 @@ class LongIdsSearch(DenseSearch[LongIds]):
 
 
 @pytest.fixture
-def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    monkeypatch.setattr(routes, "_SEARCHES", dict(routes._SEARCHES))
+def store() -> Iterator[Store]:
     store = open_store("ram://")
     with Memory.open(store, embedder=None) as memory:
         memory.add_many({"id": "a" * n, "content": f"text {n}"} for n in (3, 1, 4, 2))
         yield store
+    SEARCHES.pop(LongIds, None)
 
 
 @pytest.mark.parametrize("route", [LongIds(), LongerIds()])

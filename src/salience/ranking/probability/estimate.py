@@ -91,11 +91,11 @@ class Estimate:
         return falling[places]
 
     def _places(self, rows: Rows) -> Rows:
-        return np.array([self._place_of[row] for row in rows.tolist()], dtype=np.int64)
+        return self._order[np.searchsorted(self.scored.rows, rows, sorter=self._order)]
 
     @cached_property
-    def _place_of(self) -> dict[int, int]:
-        return {row: place for place, row in enumerate(self.scored.rows.tolist())}
+    def _order(self) -> Rows:
+        return np.argsort(self.scored.rows)
 
     def later(self, rows: Rows) -> tuple[Callable[[], float], list[Callable[[], float]]]:
         """Functions that give `of_any`, and `of_rows` one by one, when they are first called.

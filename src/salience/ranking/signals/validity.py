@@ -137,7 +137,7 @@ class LatestFact(Signal):
         first, last = _time(ev)
         if first == -np.inf:
             return 0.0
-        days = (last - _begins(ev)) / DAY
+        days = (last - ev.shared(_begins)) / DAY
         recency = exp(-np.maximum(days, 0.0) / FADING_DAYS)
         return np.where(facts & (days >= 0.0), recency, 0.0)
 
@@ -429,12 +429,12 @@ def _of_one_attribute(ev: Evaluation) -> Iterator[list[int]]:
     if not len(stated):
         return
     replacing = replacing[_among(replaced[replacing], np.sort(values[stated]))]
-    by_value, own = _owned(ev, "replaces", replacing), _owned(ev, "attribute_key", stated)
+    by_value, own = _owned(ev, replaced, replacing), _owned(ev, keys, stated)
     replacing_of, places_of = dict[Any, list[int]](), dict[Any, list[int]]()
     for place, pair in zip(replacing.tolist(), by_value, strict=True):
         replacing_of.setdefault(pair, []).append(place)
     times = Counter(own)
-    pairs = _owned(ev, "value", stated)
+    pairs = _owned(ev, values, stated)
     for place, group, pair in zip(stated.tolist(), own, pairs, strict=True):
         if times[group] > 1 or pair in replacing_of:
             places_of.setdefault(group, []).append(place)
@@ -461,10 +461,9 @@ def _among(values: Floats, ascending: Floats) -> NDArray[np.bool_]:
     return among
 
 
-def _owned(ev: Evaluation, name: str, places: NDArray[np.intp]) -> list[tuple[Any, ...]]:
-    """The numbers in a column at some places, each with what tells its owner from others."""
+def _owned(ev: Evaluation, values: Floats, places: NDArray[np.intp]) -> list[tuple[Any, ...]]:
+    """The numbers of a column at some places, each with what tells its owner from others."""
     table = ev.candidates.columns
-    owners = [table[owner][places] for owner in _OWNER if owner in table]
+    owners = [table[owner] for owner in _OWNER if owner in table]
     told = [o.codes if isinstance(o, CategoricalColumn) else o for o in owners]
-    columns = [column.tolist() for column in (ev.candidates.floats(name)[places], *told)]
-    return [*zip(*columns, strict=True)]
+    return [*zip(*[column[places].tolist() for column in (values, *told)], strict=True)]

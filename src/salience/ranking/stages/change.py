@@ -9,7 +9,7 @@ from salience.lazily import dataclass
 from salience.ranking.stages.stage import Stage
 from salience.retrieval.candidates import Candidates, CategoricalColumn
 from salience.retrieval.operations import LinksBetween
-from salience.retrieval.plan import Plan, ask
+from salience.retrieval.plan import Plan
 from salience.retrieval.query import Query
 
 
@@ -35,7 +35,7 @@ class Changes(Stage):
     def plan(
         self, query: Query, candidates: Candidates, wanted: frozenset[str]
     ) -> Plan[Candidates]:
-        edges = yield from ask(LinksBetween(candidates.rows, query, self.link))
+        [edges] = yield [LinksBetween(candidates.rows, query, self.link)]
         newer: dict[int, list[tuple[float, str]]] = {}
         if edges:
             ids, place = candidates["id"], {row: at for at, row in enumerate(candidates.rows)}
@@ -45,7 +45,7 @@ class Changes(Stage):
         if not newer:
             none = CategoricalColumn(np.zeros(len(candidates), np.intp), [None], none=0)
             return candidates.with_columns(**dict.fromkeys(self.writes(), none))
-        by, marks = (np.full(len(candidates), None, dtype=object) for _ in range(2))
+        by, marks = np.full((2, len(candidates)), None, dtype=object)
         for at, found in newer.items():
             found.sort(reverse=True)
             by[at] = tuple(found)

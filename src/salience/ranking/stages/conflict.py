@@ -9,9 +9,9 @@ from salience.lazily import dataclass
 from salience.ranking.evaluation import Evaluation
 from salience.ranking.expressions import Signal
 from salience.ranking.stages.stage import Stage
-from salience.retrieval.candidates import Candidates, CategoricalColumn, Floats
+from salience.retrieval.candidates import Candidates, CategoricalColumn, ColumnData, Floats
 from salience.retrieval.operations import LinksBetween
-from salience.retrieval.plan import Plan, ask
+from salience.retrieval.plan import Plan
 from salience.retrieval.query import Query
 
 _EQUAL_WITHIN = 1e-9
@@ -40,13 +40,12 @@ class Conflict(Stage):
         return self.strength.inputs() | {"id", "created_at"}
 
     def writes(self) -> frozenset[str]:
-        reasons = (f"{self.into}.{reason}" for reason in ("by", "over", "why"))
-        return frozenset({self.into, *reasons})
+        return frozenset({self.into, *map(f"{self.into}.{{}}".format, ("by", "over", "why"))})
 
     def plan(
         self, query: Query, candidates: Candidates, wanted: frozenset[str]
     ) -> Plan[Candidates]:
-        edges = yield from ask(LinksBetween(candidates.rows, query, self.link))
+        [edges] = yield [LinksBetween(candidates.rows, query, self.link)]
         linked = [(a, b) for a, b, *_ in edges if a != b]
         place = {row: at for at, row in enumerate(candidates.rows.tolist())} if linked else {}
         pairs = {
@@ -56,8 +55,9 @@ class Conflict(Stage):
         }
         if not pairs:
             none = CategoricalColumn(np.zeros(len(candidates), np.intp), [None], none=0)
-            unset = dict.fromkeys(self.reasons(), none)
-            return candidates.with_columns(**{self.into: np.ones(len(candidates))}, **unset)
+            columns: dict[str, ColumnData] = dict.fromkeys(self.writes(), none)
+            columns[self.into] = np.ones(len(candidates))
+            return candidates.with_columns(**columns)
         return self._resolved(
             candidates, Evaluation(query, candidates).column(self.strength), pairs
         )

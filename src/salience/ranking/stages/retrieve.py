@@ -88,11 +88,9 @@ class Retrieve(Stage):
     ) -> Plan[Candidates]:
         depth, evidence = depth_in_rows(self.depth, query), wanted | query.evidence
         also = () if depth is None else _also_searched(query, wanted)
-        return (
-            yield from ask(
-                Collect(query, self.routes, depth, _stored(evidence), evidence, also, self.sessions)
-            )
-        )
+        stored = _stored(evidence)
+        [table] = yield [Collect(query, self.routes, depth, stored, evidence, also, self.sessions)]
+        return table
 
     def why_not(self, dropped: DroppedRow) -> Plan[WhyNot]:
         routes = yield from self._on_routes(dropped)

@@ -168,7 +168,8 @@ class Packing:
     def _piece(self, item: Item, text: str | None = None, left_out: int = 0) -> Piece:
         """A memory as the context holds it, by default the whole of it."""
         date = day(item.record.created_at, self.zone)
-        return Piece(item, self.refs[item.key], date, text or item.content, left_out)
+        own = item.content if text is None else text
+        return Piece(item, self.refs[item.key], date, own, left_out)
 
     def _pieces_of(self, section: Section, item: Item, max_tokens: int) -> Iterator[Piece]:
         """The whole of a memory; or of a long one, where it would take more than half of the room,
@@ -254,10 +255,7 @@ _NOT_XML = "[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"  # slow to
 
 @dataclass(frozen=True)
 class Piece:
-    """As much of a memory as the context holds, and the number of tokens left out of it.
-
-    With the reference of the memory and the day that it is of.
-    """
+    """As much of a memory as the context holds: its reference, day, text, and tokens left out."""
 
     item: Item
     ref: str

@@ -306,7 +306,7 @@ def capped(gathered: Sequence[Gathered], most: int) -> tuple[list[Gathered], int
 
 def reference(id: str) -> str:
     """An id as a reference has it, without the characters that would end one."""
-    return re.sub(r"[^\w.:-]", "_", id)
+    return id if id.isalnum() else re.sub(r"[^\w.:-]", "_", id)
 
 
 def shortened(given: str) -> tuple[dict[str, Any], str] | None:

@@ -7,7 +7,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Sequence
 from functools import reduce
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from salience.records.fields import FIELDS
 from salience.records.filters import And, Compare, Filter, Not, Operator, folded, satisfies
 from salience.records.record import ACCESSES_KEPT
-from salience.retrieval.candidates import CategoricalColumn, ValueLookup, equality_key, unset_column
+from salience.retrieval.candidates import UNSET, CategoricalColumn, ValueLookup, equality_key
 from salience.retrieval.operations import NameTally
 from salience.stores.index.growable_array import GrowableArray
 from salience.stores.index.snapshot import Part
@@ -70,12 +70,12 @@ class NumberColumn(Part):
 
     @property
     def values(self) -> NDArray[np.float64]:
-        return unset_column(self._unset) if self._unset else self._values.view
+        return UNSET[: self._unset] if self._unset else self._values.view
 
     def take(
         self, ordinals: NDArray[Any], naming: ValueLookup | None = None
     ) -> NDArray[np.float64]:
-        return unset_column(len(ordinals)) if self._unset else self._values.view[ordinals]
+        return UNSET[: len(ordinals)] if self._unset else self._values.view[ordinals]
 
     def mask(self, operator: Operator, operand: Any, at: Places = ALL) -> Mask:
         values = self.values[at]
@@ -259,20 +259,20 @@ class CodedColumn(Part):
         return [self.distinct[code] for code in self._codes.view[ordinals].tolist()]
 
     def take(self, ordinals: NDArray[Any], naming: ValueLookup | None = None) -> CategoricalColumn:
-        return CategoricalColumn(self._codes.view[ordinals], self.distinct, naming, self.code(None))
+        return CategoricalColumn(self._codes.view[ordinals], self.distinct, naming, self._none)
 
     def mask(self, operator: Operator, operand: Any, at: Places = ALL) -> Mask:
         if operator in ("ne", "nin"):
             return ~self.mask("eq" if operator == "ne" else "in", operand, at)
-        codes = self.codes[at]
+        codes = self._codes.view[at]
         if operator == "exists":
-            return np.asarray((codes == self.code(None)) != operand)
+            return np.asarray((codes == self._none) != operand)
         is_plain = not self._has_lists
         if operator == "eq" and (operand is None or (is_plain and isinstance(operand, str))):
             return codes == self.code(operand)
-        if operator == "in" and is_plain and all(isinstance(item, str) for item in operand):
+        if operator == "in" and is_plain and {*map(type, operand)} <= {str}:
             chosen = np.zeros(len(self.distinct) + 1, dtype=bool)
-            chosen[[self.code(item) for item in operand]] = True  # -1, "no memory", is the last
+            chosen[[*map(self._code_of.get, operand, repeat(-1))]] = True  # -1 is the last
             if chosen[:-1].all():
                 return np.ones(len(codes), dtype=bool)
             return chosen[codes]

@@ -107,7 +107,7 @@ class MemoryTable(Part):
         self._relinked: set[str] = set()  # memories whose links are not those of the edges
         self._last_ordinals: tuple[Rows, Ordinals] | None = None
         self._placed = GrowableArray(np.int64)
-        self._last_mask: tuple[Filter | None, NDArray[np.bool_] | None] | None = None
+        self._last_masks: list[tuple[Filter | None, NDArray[np.bool_] | None]] = []
         self._last_scores: tuple[Query | None, dict[Route, Floats]] = (None, {})
         self._speakers: SpeakerCounts | None = None
         self.left_out: dict[int, str] = {}  # what is damaged, by row
@@ -173,7 +173,7 @@ class MemoryTable(Part):
         else:
             self._update(changes, until)
         self.seq = changes.seq
-        self._last_ordinals = self._last_mask = None
+        self._last_ordinals, self._last_masks = None, []
         self._last_scores = (None, {})
         return loads_all
 
@@ -304,7 +304,7 @@ class MemoryTable(Part):
                 self.left_out[row] = self.ids[ordinal]
                 self.alive[ordinal] = False
                 self.dead += 1
-        self._last_mask = None
+        self._last_masks = []
         self._last_scores = (None, {})
 
     def _remove(self, rows: Sequence[int]) -> Ordinals:
@@ -352,7 +352,7 @@ class MemoryTable(Part):
 
     def touch(self, rows: Rows, at: float) -> None:
         """Count an access of rows before the feed does, which brings it once it is written."""
-        self._last_mask = None  # a filter may compare accesses
+        self._last_masks = []  # a filter may compare accesses
         counts, last = self.loaded.get("access_count"), self.loaded.get("last_accessed")
         times = self.loaded.get("accesses")
         if counts is None and last is None and times is None:
@@ -427,9 +427,9 @@ class MemoryTable(Part):
         """
         if self._last_ordinals is not None and self._last_ordinals[0] is rows:
             return self._last_ordinals[1]
-        if not len(self._rows):
-            return np.full(len(rows), -1, dtype=np.int64)
         own_rows = self._rows.view
+        if not len(own_rows):
+            return np.full(len(rows), -1, dtype=np.int64)
         if len(rows) == len(own_rows) and np.array_equal(rows, own_rows):
             ordinals = np.arange(len(rows))
         else:
@@ -652,17 +652,19 @@ class MemoryTable(Part):
     def mask(self, where: Filter | None) -> NDArray[np.bool_] | None:
         """True for each ordinal that is alive and passes the filter; None when all do.
 
-        The routes of a search have the same filter, so the last answer is kept.
+        The operations of a search have one filter, or that and a narrower one, so the last two
+        answers are kept.
         """
-        if self._last_mask is not None and self._last_mask[0] is where:
-            return self._last_mask[1]
+        for condition, mask in self._last_masks:
+            if condition is where:
+                return mask
         mask = self.alive if self.dead else None
         if where is not None:
             passing = evaluate(where, self.column, len(self))
             mask = passing if mask is None else passing & mask
         if mask is not None and np.count_nonzero(mask) == len(mask):
             mask = None
-        self._last_mask = (where, mask)
+        self._last_masks = [(where, mask), *self._last_masks[:1]]
         return mask
 
 

@@ -41,7 +41,7 @@ from salience.stores.index.change_feed import ChangeFeed
 from salience.stores.index.columns import CodedColumn, TextsColumn, empty_column
 from salience.stores.index.edge_table import StoredEdge
 from salience.stores.index.memory_table import MemoryTable, Ordinals
-from salience.stores.index.routes import route_search, word_scores
+from salience.stores.index.routes import SEARCHES, word_scores
 
 _FEATURE = {name: place for place, name in enumerate(FEATURES)}
 _PREVIOUS = {f"previous.{name}": place for name, place in _FEATURE.items()}
@@ -66,7 +66,7 @@ class NamespaceIndex:
         """The best `depth` memories of a route (all for None) by ordinal, and their scores."""
         table = self.table
         mask = table.mask(query.where)
-        ordinals, scores = route_search(route).search(table, route, query, depth, mask)
+        ordinals, scores = SEARCHES[type(route)].search(table, route, query, depth, mask)
         if depth is None or len(ordinals) <= depth:
             return ordinals, scores
         if route.newest_first:
@@ -84,7 +84,7 @@ class NamespaceIndex:
         columns = self._columns([*dict.fromkeys((*op.columns, *keys))], ordinals)
         previous: Ordinals | None = None
         for route in op.routes:
-            search = route_search(route)
+            search = SEARCHES[type(route)]
             if (name := f"{route.name}.score") in asked:
                 columns[name] = search.score(self.table, route, query, ordinals)
             if (name := f"previous.{route.name}.score") in asked:
@@ -97,15 +97,16 @@ class NamespaceIndex:
                 columns |= self._term_weights(words, op, ordinals)
         for name, kind in MENTIONS.items():
             if name in asked:
-                wordings = query.reading.wordings.get(kind, ())
-                columns[name] = self.table.words.mentions(wordings, ordinals, len(self))
+                columns[name] = np.zeros(len(ordinals))
+                if wordings := query.reading.wordings.get(kind):
+                    columns[name] = self.table.words.mentions(wordings, ordinals, len(self))
         return columns
 
     def _scores_of_some(self, route: Route, query: Query, ordinals: Ordinals) -> Floats:
         """The exact scores of memories on a route, NaN where an ordinal is negative."""
         here = ordinals >= 0
         scores = np.full(len(ordinals), np.nan)
-        scores[here] = route_search(route).score(self.table, route, query, ordinals[here])
+        scores[here] = SEARCHES[type(route)].score(self.table, route, query, ordinals[here])
         return scores
 
     def _term_weights(

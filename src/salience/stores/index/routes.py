@@ -109,12 +109,10 @@ class LexicalSearch(DenseSearch[Lexical]):
     """BM25 or ts_rank over the postings."""
 
     def scores(self, table: MemoryTable, route: Lexical, query: Query) -> Floats:
-        """See `DenseSearch.scores`."""
+        """See `DenseSearch.scores`; the index of words keeps the last, for queries of its words."""
         return word_scores(table, route, query).scores
 
-    def kept_scores(self, table: MemoryTable, route: Lexical, query: Query) -> Floats:
-        """`scores`; the index of words keeps the last ones itself, for queries of equal words."""
-        return self.scores(table, route, query)
+    kept_scores = scores
 
 
 def word_scores(table: MemoryTable, route: Lexical, query: Query) -> WordScores:
@@ -199,7 +197,7 @@ class VectorSearch(RouteSearch[Vector]):
             return np.full(len(ordinals), np.nan)
         cosines = vectors.cosines(query.vector, ordinals)
         if route.passages:
-            best = _best_cosines(table, query.vector, len(table))
+            best = _best_cosines(table, query.vector)
             cosines = cosines if best is None else np.fmax(cosines, best[ordinals])
         return cosines
 
@@ -213,7 +211,7 @@ def _with_passages(
     mask: Mask | None,
 ) -> tuple[Ordinals, Floats]:
     """The nearest memories, of which a long one is as near as the nearest of its passages."""
-    best = _best_cosines(table, query, len(table))
+    best = _best_cosines(table, query)
     if best is None:
         return ordinals, scores
     memories = table.passages.memories
@@ -228,12 +226,12 @@ def _with_passages(
     return both, np.fmax(whole, best[both])
 
 
-def _best_cosines(table: MemoryTable, query: Embedding, size: int) -> Floats | None:
+def _best_cosines(table: MemoryTable, query: Embedding) -> Floats | None:
     """The cosine of the nearest passage of each memory by ordinal, NaN where it has none."""
     cosines = table.passages.cosines(query)
     if cosines is None:
         return None
-    best = np.full(size, np.nan)
+    best = np.full(len(table), np.nan)
     best[table.passages.memories] = table.passages.best(cosines)
     return best
 
@@ -317,32 +315,36 @@ class TimeWindowSearch(RouteSearch[TimeWindow]):
         return (table.created_at >= time.start) & (table.created_at < time.end)
 
 
-_SEARCHES: dict[type, RouteSearch[Any]] = {
-    ExactMatch: ExactMatchSearch(),
-    Lexical: LexicalSearch(),
-    MatchAll: MatchAllSearch(),
-    TimeWindow: TimeWindowSearch(),
-    Trigram: TrigramSearch(),
-    Vector: VectorSearch(),
-}
+class _Searches(dict[type, RouteSearch[Any]]):
+    """The search that answers the routes of a class.
+
+    Raises:
+        InvalidInput: none was registered for it, nor for a class above it.
+    """
+
+    def __missing__(self, route_class: type) -> RouteSearch[Any]:
+        for each in route_class.__mro__:
+            if each in self:
+                return self[each]
+        raise InvalidInput(
+            "route",
+            f"{route_class.__name__} is not one that this store can search by",
+            "register it with salience.stores.index.routes.register",
+        )
+
+
+SEARCHES = _Searches(
+    {
+        ExactMatch: ExactMatchSearch(),
+        Lexical: LexicalSearch(),
+        MatchAll: MatchAllSearch(),
+        TimeWindow: TimeWindowSearch(),
+        Trigram: TrigramSearch(),
+        Vector: VectorSearch(),
+    }
+)
 
 
 def register(route_class: type[R], search: RouteSearch[R]) -> None:
     """Answer routes of a class, and of its subclasses that have none of their own, by `search`."""
-    _SEARCHES[route_class] = search
-
-
-def route_search(route: Route) -> RouteSearch[Any]:
-    """The search that answers a route.
-
-    Raises:
-        InvalidInput: none was registered for its class.
-    """
-    for route_class in type(route).__mro__:
-        if route_class in _SEARCHES:
-            return _SEARCHES[route_class]
-    raise InvalidInput(
-        "route",
-        f"{type(route).__name__} is not one that this store can search by",
-        "register it with salience.stores.index.routes.register",
-    )
+    SEARCHES[route_class] = search

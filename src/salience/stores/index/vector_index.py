@@ -158,7 +158,7 @@ class VectorIndex(Part):
 
     def _places(self, ordinals: NDArray[Any]) -> NDArray[Any]:
         """The places of the vectors of memories, -1 where one has none."""
-        size = len(self._place)
+        size = len(self._place.view)
         if not len(ordinals) or ordinals.max() < size:
             return self._place.view[ordinals]
         inside = ordinals < size

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from salience import arithmetic
 from salience.arithmetic import by_kernel, log1p
 from salience.language.analysis_types import Term
 from salience.language.passages import LONG_WORDS, PASSAGE_WORDS
-from salience.language.tokens import term_id
+from salience.language.tokens import stem_ids, term_id
 from salience.lazily import dataclass
 from salience.retrieval.candidates import Floats
 from salience.retrieval.routes import Lexical
@@ -248,9 +249,8 @@ def find_occurrences(
     """
     if not weights:
         return Occurrences.joined(())
-    forms = [(place, term_id(form)) for place, term in enumerate(terms) for form in term]
-    place_of = np.array([place for place, _ in forms], dtype=np.int64)
-    ids = np.array([number for _, number in forms], dtype=np.uint64)
+    place_of = np.repeat(np.arange(len(terms), dtype=np.int64), [*map(len, terms)])
+    ids = stem_ids(chain.from_iterable(terms))
     by_native = _found_by_kernel(fields, weights, ids, place_of, alive)
     if by_native is not None:
         occurrences, own = by_native

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.language.analysis_types import QueryAnalysis, Term, Wording
-from salience.language.tokens import indexed_words, stem, term_id, term_ids, term_ids_once, terms
+from salience.language.tokens import indexed_words, stem, stem_ids, term_ids, term_ids_once, terms
 from salience.records.fields import LEXICAL
 from salience.retrieval.candidates import Floats, Rows
 from salience.retrieval.routes import Lexical
@@ -94,11 +94,6 @@ def words_of(values: Iterable[str | tuple[str, ...] | None]) -> Iterable[str]:
     for value in values:
         if value:
             yield from indexed_words(value if isinstance(value, str) else " ".join(value))
-
-
-def phrase_terms(phrase: str) -> NDArray[np.uint64]:
-    """The terms of a phrase, in its order."""
-    return np.array([term_id(term) for term in terms(phrase)], dtype=np.uint64)
 
 
 def holds_all_terms(hits: Hits, phrase: NDArray[np.uint64], size: int) -> NDArray[np.bool_]:
@@ -224,7 +219,7 @@ class InvertedIndex(Part):
         return weighed_occurrences(self._postings, route, terms, lengths, alive, weights)
 
     def _lengths_over(self, route: Lexical, alive: Alive) -> Lengths:
-        names = tuple(name for name, _ in route.fields if name in self._postings)
+        names = tuple([name for name, _ in route.fields if name in self._postings])
         if names not in self._lengths:
             self._lengths[names] = _GrowingLengths([self._postings[name] for name in names], alive)
         lengths, whole = self._lengths[names].lengths, self.whole
@@ -255,7 +250,7 @@ class InvertedIndex(Part):
 
     def _with_phrase(self, phrase: str, route: Lexical, rows: Rows) -> NDArray[np.bool_]:
         """True for each memory that holds the words of a phrase in order in one field."""
-        sequence = phrase_terms(phrase)
+        sequence = stem_ids(terms(phrase))
         distinct = np.unique(sequence)
         has_phrase = np.zeros(len(rows), dtype=bool)
         for name, _ in route.fields:
@@ -313,7 +308,7 @@ def mentions(
     for wording in wordings:
         words_held = np.zeros(size + 1, dtype=np.uint8)  # words of the wording in each memory
         for word in wording:
-            words_held[postings.holders(np.array([*map(term_id, word)], dtype=np.uint64))] += 1
+            words_held[postings.holders(stem_ids(word))] += 1
         mentioned |= words_held[ordinals] == len(wording)
     return mentioned.astype(np.float64)
 

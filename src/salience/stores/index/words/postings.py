@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -247,7 +247,7 @@ class Postings(Part):
 
     def read_by_kernel(self, terms: U64) -> tuple[Any, ...]:
         """The arrays of all segments; and each other posting of the terms, a row each, or None."""
-        recent = [(place, *posting) for place, posting in self._recent.find(terms.tolist())]
+        recent = self._recent.find(terms.tolist())
         others = np.array(recent, dtype=np.int64) if recent else None
         return tuple([segment.arrays for segment in self._segments]), others
 
@@ -262,7 +262,7 @@ class Postings(Part):
                 tf.append(segment.tf[low:high])
                 head.append(segment.head[low:high])
                 tail.append(segment.tail[low:high])
-        recent = [(place, *posting) for place, posting in self._recent.find(terms.tolist())]
+        recent = self._recent.find(terms.tolist())
         if recent:
             for parts, values in zip(columns, np.array(recent, dtype=np.int64).T, strict=True):
                 parts.append(values)
@@ -279,7 +279,7 @@ class Postings(Part):
             for segment in self._segments
             for _, low, high in segment.ranges(terms)
         ]
-        recent = [ordinal for _, (ordinal, *_) in self._recent.find(terms.tolist())]
+        recent = [ordinal for _, ordinal, *_ in self._recent.find(terms.tolist())]
         return np.concatenate([*parts, np.array(recent, dtype=np.int64)])
 
     def occur(self, terms: U64, alive: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -294,7 +294,7 @@ class Postings(Part):
                     occurs[place] = (first < len(here) and here[first]) or here[
                         holders[holders < len(here)]
                     ].any()
-        for place, (ordinal, *_) in self._recent.find(terms.tolist()):
+        for place, ordinal, *_ in self._recent.find(terms.tolist()):
             occurs[place] |= ordinal < len(alive) and alive[ordinal]
         return occurs
 
@@ -333,11 +333,11 @@ class RecentPostings:
         self.memories.append((ordinal, blob))
         self.words += len(terms)
 
-    def find(self, terms: Iterable[int]) -> Iterator[tuple[int, Posting]]:
-        """Every posting of the terms with the place of its term, each term's by ordinal."""
-        for place, term in enumerate(terms):
-            for posting in self._by_term.get(term, ()):
-                yield place, posting
+    def find(self, terms: Sequence[int]) -> list[tuple[int, ...]]:
+        """Every posting of the terms after the place of its term, each term's by ordinal."""
+        if self._by_term.keys().isdisjoint(terms):  # as mostly
+            return []
+        return [(at, *own) for at, term in enumerate(terms) for own in self._by_term.get(term, ())]
 
     @property
     def nbytes(self) -> int:
