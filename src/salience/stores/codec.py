@@ -335,7 +335,7 @@ def decode_record(namespace: str, values: dict[str, Any]) -> MemoryRecord:
 def _decoders(
     names: tuple[str, ...], types: tuple[type, ...]
 ) -> list[tuple[str, Callable[[Any], Any]]]:
-    """What stored values of these types are checked and decoded by, of the fields that need it."""
+    """The decoders of stored values of these types, which check them, where there is one."""
     decoders: list[tuple[str, Callable[[Any], Any]]] = []
     for name, stored in zip(names, types, strict=True):
         field = FIELDS[name]

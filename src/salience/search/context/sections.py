@@ -31,7 +31,7 @@ Source = Literal["search", "about_user", "recent", "listed"]
 MAX_REF_CHARACTERS = 12  # a longer id is shortened
 MIN_REF_CHARACTERS = 8  # of a shortened id
 _FIELDS = ("id", "content", "title", "speaker", "written_by", "created_at")
-"""What a context needs of a memory that a search found."""
+"""The fields that a context needs of a memory that a search found."""
 _NO_DIRECT_ANSWER = "no direct answer; what is related"  # tells a model how to take the memories
 
 
