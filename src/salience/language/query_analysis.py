@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from datetime import datetime, timezone
+from functools import lru_cache
 from itertools import islice
 from types import MappingProxyType
 
@@ -165,6 +166,7 @@ def analyze_query(
 
 _RELATIVE_DAYS = frozenset("today tomorrow yesterday tonight".split())
 """Words that mean another day in a memory, which was written on another one."""
+_NONE = frozenset[str]()
 _NO_TERMS = STOP_WORDS | _RELATIVE_DAYS
 _OF_USER = {"does": "do", "is": "am", "has": "have"}
 
@@ -247,20 +249,21 @@ def _terms(
 
     Without any, words that frame a question; without those, all words of the query.
     """
-    stop, framing = _NO_TERMS, FRAMING_WORDS
-    if language is not None:
-        stop, framing = stop | language.stop_words, framing | language.framing
-    content = [word for word in asked_words if word not in names and word not in stop]
-    topic = [word for word in content if word not in framing] or content or query_words
+    stop, framing = (language.stop_words, language.framing) if language else (_NONE, _NONE)
+    content = [w for w in asked_words if not (w in names or w in _NO_TERMS or w in stop)]
+    topic = [w for w in content if not (w in FRAMING_WORDS or w in framing)]
+    topic = topic or content or [*query_words]
     searched = dict.fromkeys([*topic, *(word for word in query_words if word in prefixes)])
     if language is not None and language.endings:
-        return tuple(dict.fromkeys(_inflected(word, language) for word in searched))
+        return tuple(dict.fromkeys(_inflected(word, language.code) for word in searched))
     stems = [stem(word) for word in searched]
     return tuple(dict.fromkeys([_TERM_OF_STEM.get(base, (base,)) for base in stems]))
 
 
-def _inflected(word: str, language: Language) -> Term:
+@lru_cache(maxsize=1 << 14)
+def _inflected(word: str, code: str) -> Term:
     """The stems of a word's forms: the index brings only those of English together."""
+    language = language_of_code(code)
     own, *others = dict.fromkeys(map(stem, language.forms(word)))
     return (own, *(form for form in others if form not in language.stop_words))
 

@@ -293,6 +293,7 @@ class _Spellings:
         return by_key
 
 
+@lru_cache(maxsize=4096)
 def _sound(name: str) -> str:
     """A name in letters that sound differently: "karolin" for Caroline and for Carolyn."""
     for letters, sound in _SOUNDS:
