@@ -254,9 +254,9 @@ def resolve_speakers(named: Mapping[str, frozenset[str]]) -> frozenset[str]:
 class _Spellings:
     """Finds the first of some names that begins with a word or differs from it by one slip.
 
-    A slip is a letter changed, missing, added or swapped with the next. Two words that differ by a
-    slip share a key (`_slip_keys`), so a look-up costs as many steps as the word has letters. The
-    names are read at the first look-up, and once: a question may have thousands of words.
+    A slip is a letter changed, missing, added or swapped with the next. Two words that differ by
+    one share a key (`_slip_keys`), and of four or more letters the first or the last. The names are
+    read at the first look-up, and once: a question may have thousands of words.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -269,28 +269,42 @@ class _Spellings:
         after = bisect_right(self._sorted, word)
         similar = [name for name in self._sorted[after : after + 1] if name.startswith(word)]
         if _SLIP_MIN_CHARS <= len(word) <= _SLIP_MAX_CHARS:
-            keys = (*_slip_keys(word), *_swaps(word))
-            similar += [self._by_key[key] for key in keys if key in self._by_key]
+            keys, swaps = {*_slip_keys(word)}, {*_swaps(word)}
+            similar += [
+                name
+                for end in _ends(word)  # a slip leaves one of them
+                for name in self._by_end.get(end, ())
+                if abs(len(name) - len(word)) <= 1
+                and (name in swaps or not keys.isdisjoint(_slip_keys(name)))
+            ]
         return min(similar, default="")
 
     def first_alike(self, word: str) -> str:
         """The first name of the same sound in the order of the alphabet; "" without one."""
-        sound = _sound(word)
-        return next((name for name in self._sorted if _sound(name) == sound), "")
+        return self._by_sound.get(_sound(word), "")
 
     @cached_property
     def _sorted(self) -> list[str]:
         return sorted(self._names)
 
     @cached_property
-    def _by_key(self) -> dict[str, str]:
-        """The first name by each of its keys, itself among them."""
-        by_key: dict[str, str] = {}
-        for name in self._sorted:
+    def _by_end(self) -> dict[str, list[str]]:
+        """The names by their first and by their last letter."""
+        by_end: dict[str, list[str]] = defaultdict(list)
+        for name in self._names:
             if _SLIP_MIN_CHARS <= len(name) <= _SLIP_MAX_CHARS:
-                for key in (name, *_slip_keys(name)):
-                    by_key.setdefault(key, name)
-        return by_key
+                for end in _ends(name):
+                    by_end[end].append(name)
+        return by_end
+
+    @cached_property
+    def _by_sound(self) -> dict[str, str]:
+        """The first name of each sound."""
+        return {_sound(name): name for name in reversed(self._sorted)}
+
+
+def _ends(word: str) -> tuple[str, str]:
+    return f"{word[0]}*", f"*{word[-1]}"
 
 
 @lru_cache(maxsize=4096)
