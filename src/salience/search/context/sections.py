@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, cached_property
+from operator import itemgetter
 from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
@@ -337,7 +338,7 @@ def whole_id(given: str, short: str, ids: Iterable[str]) -> str:
 def references_of(gathered: Sequence[Gathered]) -> dict[tuple[str, str], str]:
     """A reference for every memory, its id or a prefix of no other, by its key."""
     ids = {item.key: item.record.id for one in gathered for item in one.items}
-    starts = cache(lambda size: Counter(id[:size] for id in ids.values()))
+    starts = cache(lambda size: Counter(map(itemgetter(slice(size)), ids.values())))
     refs: dict[tuple[str, str], str] = {}
     count_of = Counter[str]()
     for key, id in ids.items():
