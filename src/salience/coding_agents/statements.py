@@ -16,7 +16,7 @@ from salience.lazily import dataclass, regex
 
 Kind = Literal["correction", "convention", "decision", "finding"]
 Speaker = Literal["user", "assistant"]
-KEPT = 0.4
+KEPT = 0.45
 """The least probability with which a sentence is kept."""
 _IN_EARNEST = ("told", "planned", "ordered")
 

@@ -24,7 +24,7 @@ from salience.evaluation import datasets
 from salience.evaluation.abstention import exchanged, put_to_the_other
 from salience.evaluation.datasets import Conversation
 from salience.evaluation.runner import Progress
-from salience.language.reader import IS_REQUEST, request_probability
+from salience.language.reader import IS_REQUEST, read_query
 from salience.lazily import dataclass
 from salience.ranking.evaluation import Evaluation
 from salience.ranking.expressions import Signal
@@ -188,7 +188,7 @@ def _questions(members: Sequence[Conversation]) -> Iterator[_Question]:
             yield _Question(member, text, source="wrong person")
     for member, texts in exchanged(members):
         for text in texts:
-            if request_probability(text) <= IS_REQUEST:  # what bears on a request may be anywhere
+            if read_query(text).request <= IS_REQUEST:  # what bears on a request may be anywhere
                 yield _Question(member, text, source="exchanged")
 
 

@@ -40,7 +40,7 @@ from salience.language.english import (
 )
 from salience.language.languages import ENGLISH, STATE_WORDS, language_of, language_of_code
 from salience.language.languages.table import LATIN, CueName, Language, state_said, writing
-from salience.language.reader import IS_REQUEST, request_probability
+from salience.language.reader import IS_REQUEST, read_query
 from salience.language.speakers import resolve_speakers
 from salience.language.spelling import Taken
 from salience.language.tokens import fold, question_words, stem, without_bigrams, words
@@ -109,9 +109,9 @@ def analyze_query(
     state = _state(low, language, query_words, terms)
     stop = STOP_WORDS if language is None else language.stop_words
     common_names = [word for word, named in names.items() if not named & speakers <= rare]
-    request = request_probability(question or text)
+    reading = read_query(question or text)
     features = _features(
-        request,
+        reading.request,
         folded_question,
         question_words(question or text),
         speakers,
@@ -155,7 +155,8 @@ def analyze_query(
         question=_without_names(question, common_names),
         language=language.code if language else "" if text.isascii() else _unknown_language(text),
         writing=LATIN if low.isascii() else writing(spoken),
-        request=request,
+        request=reading.request,
+        asks_state=reading.state,
         state=state[0] if state else 0.0,
         state_subject=state[1] if state else (),
         weights=weights,

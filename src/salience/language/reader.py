@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from salience.language import linear
 from salience.lazily import dataclass, regex
@@ -24,7 +25,9 @@ SUBJECTS = ("health", "preference", "family", "work", "place", "project", "other
 KEPT = ("no", "correction", "convention", "decision", "finding")
 """The kinds of sentences of a work session, by what they are worth keeping as."""
 WEIGHTS = Path(__file__).with_name("reader.txt")
-REQUEST_WEIGHTS = Path(__file__).with_name("requests.txt")
+STATES = ("present", "former", "other")
+"""The states that a question asks for: what holds, what held before, or what is none or any."""
+QUERY_WEIGHTS = Path(__file__).with_name("queries.txt")
 
 MAX_SENTENCES = 64
 """Sentences of a text that are read, the first ones."""
@@ -79,6 +82,8 @@ TOPICS = ("health", "instruction", "preference", "family", "work", "place", "oth
 """The topics of what somebody tells of himself, in the order in which they matter."""
 IS_REQUEST = 0.5
 """The probability from which on a query is read as a request."""
+ASKS_STATE = 0.6
+"""The probability from which on a query is read as asking for a state."""
 _APART, _NEAR = 0.3, 0.5  # in the probability of a denial, and the cosine, of what is opposite
 
 
@@ -169,19 +174,33 @@ def opposite(one: Reading, other: Reading) -> bool:
 
 
 def _likeliest(names: Sequence[str], chances: Sequence[float]) -> str:
-    return names[max(range(len(names)), key=chances.__getitem__)]
+    return names[max(range(len(chances)), key=chances.__getitem__)]
+
+
+class QueryReading(NamedTuple):
+    """What a query asks for.
+
+    `request` is the probability that it asks for advice, a plan, a draft or leave to do something;
+    `state` is "present" or "former" where it surely asks for what holds, or held before.
+    """
+
+    request: float
+    state: str
 
 
 @cache
-def _request_model() -> linear.LinearModel:
-    return linear.LinearModel(REQUEST_WEIGHTS)
+def _query_model() -> linear.LinearModel:
+    return linear.LinearModel(QUERY_WEIGHTS)
 
 
 @lru_cache(maxsize=_RECENT_QUERIES)
-def request_probability(query: str) -> float:
-    """The probability that a query asks for advice, a plan, a draft or leave to do something.
+def read_query(query: str) -> QueryReading:
+    """Read what a query asks for.
 
     A linear model over its n-grams alone, so that a query is read alike whatever the embedder,
-    fitted by `benchmarks/train_requests.py` to queries in eleven languages.
+    fitted by `benchmarks/train_queries.py` to queries in eleven languages.
     """
-    return float(_request_model().probabilities([query])["request"][0, 0])
+    found = _query_model().probabilities([query])
+    request, chances = float(found["request"][0, 0]), found["state"][0, :2].tolist()
+    is_sure = request <= IS_REQUEST and max(chances) >= ASKS_STATE
+    return QueryReading(request, _likeliest(STATES, chances) if is_sure else "")
