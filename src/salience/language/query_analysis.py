@@ -156,7 +156,7 @@ def analyze_query(
         language=language.code if language else "" if text.isascii() else _unknown_language(text),
         writing=LATIN if low.isascii() else writing(spoken),
         request=reading.request,
-        asks_state=reading.state,
+        asks_former=reading.asks_former,
         state=state[0] if state else 0.0,
         state_subject=state[1] if state else (),
         weights=weights,

@@ -76,14 +76,14 @@ class Reading:
         return {"project": "work"}.get(self.subject, self.subject)
 
 
-BELIEVED = 0.6
+BELIEVED = 0.56
 """The least probability of what is claimed."""
 TOPICS = ("health", "instruction", "preference", "family", "work", "place", "other")
 """The topics of what somebody tells of himself, in the order in which they matter."""
 IS_REQUEST = 0.5
 """The probability from which on a query is read as a request."""
-ASKS_STATE = 0.6
-"""The probability from which on a query is read as asking for a state."""
+ASKS_FORMER = 0.6
+"""The probability from which on a query is read as asking for what held before."""
 _APART, _NEAR = 0.3, 0.5  # in the probability of a denial, and the cosine, of what is opposite
 
 
@@ -174,18 +174,18 @@ def opposite(one: Reading, other: Reading) -> bool:
 
 
 def _likeliest(names: Sequence[str], chances: Sequence[float]) -> str:
-    return names[max(range(len(chances)), key=chances.__getitem__)]
+    return names[max(range(len(names)), key=chances.__getitem__)]
 
 
 class QueryReading(NamedTuple):
-    """What a query asks for.
+    """The reading of what a query asks for.
 
     `request` is the probability that it asks for advice, a plan, a draft or leave to do something;
-    `state` is "present" or "former" where it surely asks for what holds, or held before.
+    `asks_former` says that it surely asks for what held before.
     """
 
     request: float
-    state: str
+    asks_former: bool
 
 
 @cache
@@ -201,6 +201,5 @@ def read_query(query: str) -> QueryReading:
     fitted by `benchmarks/train_queries.py` to queries in eleven languages.
     """
     found = _query_model().probabilities([query])
-    request, chances = float(found["request"][0, 0]), found["state"][0, :2].tolist()
-    is_sure = request <= IS_REQUEST and max(chances) >= ASKS_STATE
-    return QueryReading(request, _likeliest(STATES, chances) if is_sure else "")
+    request, former = found["request"][0, 0], found["state"][0, STATES.index("former")]
+    return QueryReading(float(request), bool(request <= IS_REQUEST and former >= ASKS_FORMER))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.arithmetic import exp
-from salience.language.change import LEADING, LIKELY, POSSIBLE
+from salience.language.change import LEADING, POSSIBLE
 from salience.language.english import LIGHT_VERBS
 from salience.language.languages import LANGUAGES, language_of_code
 from salience.language.languages.table import CHANGE, change_number
@@ -34,7 +34,6 @@ _STATED = frozenset(
 ) | {"lexical.matched"}
 _KINDS_OF_VALUE = ("has_time", "has_number", "proper_nouns")
 _VERSIONS = COLUMNS - {"kind", "session_id"} | {"review", *_STATED, *_KINDS_OF_VALUE, *_OWNER[:3]}
-_LEAST_CHANCE = {"now": POSSIBLE, "former": POSSIBLE, "present": LIKELY, "": LEADING}
 _AHEAD = 0.001  # by which the version that holds is better than the best of the others
 
 
@@ -263,8 +262,7 @@ def _versions(ev: Evaluation) -> list[tuple[int, list[int]]]:
         others = [place for place in places if stated[place] != stated[holds]]
         versions.append((holds, others))
     is_former = first == -np.inf
-    of_learned = is_former or _asks_state(ev) == "former"
-    directions = [*repeat(is_former, len(told)), *repeat(of_learned, len(learned))]
+    directions = [*repeat(is_former, len(told)), *repeat(_asks_former(ev), len(learned))]
     for (*older, place), asks_former in zip(changes, directions, strict=True):
         if begins[place] > last and first > -np.inf:  # what was asked for was before the change
             versions.append((max(older, key=begins.__getitem__), [place]))
@@ -356,16 +354,16 @@ def _said_later(ev: Evaluation) -> Iterator[list[int]]:
 def _learned(ev: Evaluation) -> Iterator[list[int]]:
     """The places of what may have taken the place of an older memory, after that.
 
-    For a question about the present, or about what held before, a lower probability is enough,
-    the lowest where it says so; for a request for advice both may bear on it.
+    For a question that says that it is about the present, or is about what held before, a lower
+    probability is enough; for a request for advice both may bear on it.
     """
     table, features = ev.candidates, ev.query.reading.features
     if "change.by" not in table.columns or table.is_unset("change.by"):
         return
-    state = _asks_state(ev)
-    if "query_asks_advice" in features and state != "now":
+    asks_present = "query_asks_present" in features
+    if "query_asks_advice" in features and not asks_present:
         return
-    least = _LEAST_CHANCE[state]
+    least = POSSIBLE if asks_present or _asks_former(ev) else LEADING
     place_of = {id: at for at, id in enumerate(table["id"].tolist())}
     for older, newer in enumerate(table["change.by"].tolist()):
         for chance, id in newer or ():
@@ -373,14 +371,12 @@ def _learned(ev: Evaluation) -> Iterator[list[int]]:
                 yield [older, place_of[id]]
 
 
-def _asks_state(ev: Evaluation) -> str:
-    """The state that the query asks for: "now" if it says so, "present", "former" or ""."""
+def _asks_former(ev: Evaluation) -> bool:
+    """Test whether the query asks for what held before, at no time that it names."""
     reading = ev.query.reading
-    if "query_asks_present" in reading.features:
-        return "now"
-    if reading.past_interval is not None:
-        return "former" if reading.past_interval[0] == -np.inf else ""
-    return reading.asks_state
+    if "query_asks_present" in reading.features or reading.past_interval is not None:
+        return _time(ev)[0] == -np.inf
+    return reading.asks_former
 
 
 def _short(ev: Evaluation) -> NDArray[np.bool_]:
