@@ -222,10 +222,10 @@ def test_a_memory_that_is_being_edited_is_there_all_the_time(
         assert isinstance(store, EmbeddedStore)
         rows, edits = store._records.read, iter(range(3))
 
-        def late(asked: Sequence[int], sound: bool = False) -> dict[int, MemoryRecord]:
+        def late(*asked: Any) -> dict[int, MemoryRecord]:
             if next(edits, None) is not None:
                 memory.update("cat", content="The cat sat up")
-            return rows(asked, sound)
+            return rows(*asked)
 
         monkeypatch.setattr(store._records, "read", late)
         page = memory.get_all({"kind": "note"})
