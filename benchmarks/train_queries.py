@@ -1,13 +1,13 @@
 """Fit the reader of queries (`salience.language.reader`), or measure it on what it did not see.
 
     python train_queries.py FOLDER ... --requests FOLDER  # writes the weights into the package
-    python train_queries.py                               # those of which state is asked for only
+    python train_queries.py                               # those of what held before only
     python train_queries.py --measure                     # fitted without the part for choices
 
 A query of the everyday stores is a request or asks for what is kept; `corpus/queries.tsv` has more
-of both. Of other sets of conversations, in FOLDERs, no question is a request, or each is. Which
-state is asked for, the present or a former one, is learned from the questions of `queries.tsv` and
-`changes.tsv` and from those of the stores about what changed.
+of both. Of other sets of conversations, in FOLDERs, no question is a request, or each is. What asks
+for what held before is learned from the questions of `queries.tsv` and `changes.tsv` and from those
+of the stores about what changed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from scipy.sparse import csr_matrix
 from salience.evaluation import datasets
 from salience.language import linear
 from salience.language.reader import QUERY_WEIGHTS as WEIGHTS
-from salience.language.reader import STATES
 
 CORPUS = Path(__file__).parent / "corpus"
 GRAMS = {"characters": 1.0, "words": 2.0, "places": 2.0, "before": 0.0}
@@ -44,9 +43,9 @@ class Query(NamedTuple):
 
     @property
     def state(self) -> str:
-        """The one of STATES that it asks for, "" where nobody said."""
+        """The state that it asks for, "present", "former" or "other"; "" where nobody said."""
         state = _STATE_OF.get(self.kind, self.kind)
-        return state if state in STATES else ""
+        return state if state in ("present", "former", "other") else ""
 
 
 def of_stores(part: str) -> list[Query]:
@@ -103,62 +102,49 @@ def matrix(queries: list[Query]) -> Any:
     )
 
 
-def fit(queries: list[Query], answers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The weights of the buckets, and last the bias, for each column of answers: (n + 1, columns).
-
-    By logistic loss with an L2 penalty: one column is whether it holds, several have one that does.
-    """
+def fit(queries: list[Query], holds: list[bool]) -> NDArray[np.float64]:
+    """The weights of the buckets, and the bias, by logistic loss with an L2 penalty."""
     grams = matrix(queries)
+    answers = np.array(holds, dtype=np.float64)
     weights = np.array([query.weight for query in queries])
-    shape = (linear.BUCKETS + 1, answers.shape[1])
-    heads = {"answer": [*map(str, range(answers.shape[1]))]}
 
-    def loss(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        solution = flat.reshape(shape)
+    def loss(solution: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         scores = grams @ solution[:-1] + solution[-1]
-        chances = linear.probabilities(scores, heads, [1.0])["answer"]
-        right = np.where(answers > 0.0, chances, 1.0 - chances)
-        told = np.log(np.maximum(right, 1e-12))
-        told = told if answers.shape[1] == 1 else told * answers
-        slopes = weights[:, np.newaxis] * (chances - answers)
-        value = 0.5 * DECAY * (solution[:-1] ** 2).sum() - weights @ told.sum(axis=1)
-        gradient = np.vstack([grams.T @ slopes + DECAY * solution[:-1], slopes.sum(axis=0)])
-        return value, gradient.ravel()
+        signed = np.where(answers > 0.0, scores, -scores)
+        slopes = weights * (1.0 / (1.0 + np.exp(-scores)) - answers)
+        value = weights @ np.logaddexp(0.0, -signed) + 0.5 * DECAY * solution[:-1] @ solution[:-1]
+        return value, np.append(grams.T @ slopes + DECAY * solution[:-1], slopes.sum())
 
+    start = np.zeros(linear.BUCKETS + 1)
     options = {"maxiter": STEPS}
-    start = np.zeros(shape).ravel()
-    return np.asarray(
-        minimize(loss, start, jac=True, method="L-BFGS-B", options=options).x
-    ).reshape(shape)
+    return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", options=options).x)
 
 
 def fit_requests(queries: list[Query]) -> NDArray[np.float64]:
     """The solution for whether a query is a request."""
-    return fit(queries, np.array([[float(query.is_request)] for query in queries]))
+    return fit(queries, [query.is_request for query in queries])
 
 
-def fit_states(queries: list[Query]) -> NDArray[np.float64]:
-    """The solution for which state a query asks for."""
+def fit_former(queries: list[Query]) -> NDArray[np.float64]:
+    """The solution for whether a query asks for what held before."""
     queries = [query for query in queries if query.state]
-    return fit(queries, np.array([[float(query.state == s) for s in STATES] for query in queries]))
+    return fit(queries, [query.state == "former" for query in queries])
 
 
 def measure(
-    queries: list[Query], requests: NDArray[np.float64], states: NDArray[np.float64]
+    queries: list[Query], requests: NDArray[np.float64], former: NDArray[np.float64]
 ) -> None:
-    """Print the share of each kind that is read as a request, and as asking for each state."""
+    """Print the shares of each kind that are read as requests, and as asking what held before."""
     grams = matrix(queries)
-    asks = (grams @ requests[:-1] + requests[-1] > 0.0)[:, 0]
-    states_read = (grams @ states[:-1] + states[-1]).argmax(axis=1)
-    right = asks == [query.is_request for query in queries]
+    are_requests, ask_former = (
+        grams @ solution[:-1] + solution[-1] > 0.0 for solution in (requests, former)
+    )
+    right = are_requests == [query.is_request for query in queries]
     print(f"right {np.mean(right):.3f}")
     for kind in sorted({query.kind for query in queries}):
-        of_kind = np.array([query.kind == kind for query in queries])
-        shares = ", ".join(
-            f"{state} {np.mean(states_read[of_kind] == place):.3f}"
-            for place, state in enumerate(STATES)
-        )
-        print(f"{kind:12} {of_kind.sum():5}  requests {np.mean(asks[of_kind]):.3f}  {shares}")
+        own = np.array([query.kind == kind for query in queries])
+        shares = f"requests {are_requests[own].mean():.3f}, former {ask_former[own].mean():.3f}"
+        print(f"{kind:12} {own.sum():5}  {shares}")
 
 
 def main() -> None:
@@ -176,17 +162,17 @@ def main() -> None:
     for folders, are_requests in ((arguments.folders, False), (arguments.requests, True)):
         queries += [query for folder in folders for query in of_folder(folder, are_requests)]
     if arguments.measure:
-        measure(choice, fit_requests(queries), fit_states(of_states() + of_stores("train")))
+        measure(choice, fit_requests(queries), fit_former(of_states() + of_stores("train")))
         return
     if arguments.folders:
         requests = fit_requests(queries + choice)
     else:  # as they were fitted
         model = linear.LinearModel(WEIGHTS)
-        weights, units = model._of_grams[:, :1], model._units
-        requests = np.vstack([weights * units["grams"][:1], units["bias"][:1]])
-    states = fit_states(of_states() + of_stores("train") + choice)
-    heads = {"request": ("request",), "state": STATES}
-    solution = np.hstack([requests, states])
+        weights, units = model._of_grams[:, 0], model._units
+        requests = np.append(weights * units["grams"][0], units["bias"][0])
+    former = fit_former(of_states() + of_stores("train") + choice)
+    heads = {"request": ("request",), "former": ("former",)}
+    solution = np.column_stack([requests, former])
     linear.save(WEIGHTS, heads, GRAMS, None, solution[:-1], solution[-1], [SHARPNESS, 1.0])
 
 

@@ -9,11 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from salience.language.dates import asked_times
+from salience.language.dates.grammar import (
+    HALF_YEAR,
+    MONTH_NAME,
+    RELATIVE_TIME,
+    YEAR_AND_HALF,
+    may_name_time,
+)
 from salience.language.dates.translation import MONTH_NAMES, VOCABULARIES, WEEKDAY_NAMES
 from salience.language.languages import language_of
 from salience.language.tokens import fold, question_words, without_bigrams
 
 NOW = datetime(2026, 3, 20, 0, 30, tzinfo=timezone.utc)  # a Friday
+TIMES = (RELATIVE_TIME, MONTH_NAME, HALF_YEAR, YEAR_AND_HALF)
+"""What every time without a figure begins with."""
 DAY, WEEK, RANGE = ("2026-03-18", 1), ("2026-03-09", 7), ("2026-03-05", 3)
 AGO, TUESDAY, EARLY = ("2026-03-17", 1), ("2026-03-10", 1), ("2026-03-01", 10)
 
@@ -218,3 +227,10 @@ def test_the_last_winter_is_over_also_in_winter() -> None:
     january = datetime(2026, 1, 10, tzinfo=timezone.utc)
     assert days_asked("What happened last winter?", january) == ("2024-12-01", 90)
     assert days_asked("What happened this winter?", january) == ("2025-12-01", 90)
+
+
+@given(st.sampled_from(TIMES).flatmap(lambda time: st.from_regex(time.pattern)))
+def test_a_text_that_names_a_time_has_a_sign_of_one(text: str) -> None:
+    folded = fold(text)
+    if any(time.search(folded) for time in TIMES):
+        assert may_name_time(folded)

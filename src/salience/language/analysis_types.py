@@ -115,7 +115,7 @@ class QueryAnalysis:
             Latin script, and "" for English.
         writing: the script that it is written in, and the share of it (see `scripts.writing`).
         request: the probability that it asks for advice or a piece of work, in [0, 1].
-        asks_former: it surely asks for what held before.
+        asks_former: whether it surely asks for what held before.
         state: the number of the attribute that it asks for, below 0 if not of who asks; else 0.
         state_subject: the places of the terms that name whose attribute it is.
         weights: the weight of each term; empty if all have 1.

@@ -84,7 +84,7 @@ def _features(content: str, words: Sequence[str]) -> tuple[float, ...]:
         float(has_time or (has_digit and _matches(CLOCK, low))),
         float(has_digit or has_number),
         min(3, proper_nouns) / 3.0,
-        personal(low, english, instructs and _matches(INSTRUCTION, low), None)
+        personal(low, instructs and _matches(INSTRUCTION, low), None)
         if content_words <= _MAX_PERSONAL_CONTENT_WORDS
         else 0.0,
         *(LATIN if content.isascii() else writing(words)),
@@ -110,7 +110,7 @@ def _foreign(content: str, words: Sequence[str], language: Language) -> tuple[fl
         float(language.matches("has_time", folded) or (has_digit and _matches(CLOCK, folded))),
         float(has_digit or language.matches("has_number", folded)),
         min(3, proper_nouns) / 3.0,
-        personal(folded, (), instructs and language.matches("instruction", folded), language)
+        personal(folded, instructs and language.matches("instruction", folded), language)
         if content_words <= _MAX_PERSONAL_CONTENT_WORDS
         else 0.0,
         *writing(words),

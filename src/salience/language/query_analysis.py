@@ -30,7 +30,6 @@ from salience.language.english import (
     LINKING_WORDS,
     LOOKS_BACK,
     NAMES_USER,
-    NAMES_USER_SIGNS,
     QUESTION_MARK,
     QUOTED_PHRASE,
     STOP_WORDS,
@@ -179,8 +178,7 @@ def _as_user(text: str) -> str:
         verb = (match[1] or "").casefold()
         return " ".join(filter(None, (_OF_USER.get(verb, verb), "my" if match[2] else "I")))
 
-    is_plain = text.isascii() and not any(map(text.lower().__contains__, NAMES_USER_SIGNS))
-    return text if is_plain else NAMES_USER.sub(said, text)
+    return NAMES_USER.sub(said, text)
 
 
 def asks_something(text: str) -> bool:

@@ -25,8 +25,6 @@ SUBJECTS = ("health", "preference", "family", "work", "place", "project", "other
 KEPT = ("no", "correction", "convention", "decision", "finding")
 """The kinds of sentences of a work session, by what they are worth keeping as."""
 WEIGHTS = Path(__file__).with_name("reader.txt")
-STATES = ("present", "former", "other")
-"""The states that a question asks for: what holds, what held before, or what is none or any."""
 QUERY_WEIGHTS = Path(__file__).with_name("queries.txt")
 
 MAX_SENTENCES = 64
@@ -201,5 +199,5 @@ def read_query(query: str) -> QueryReading:
     fitted by `benchmarks/train_queries.py` to queries in eleven languages.
     """
     found = _query_model().probabilities([query])
-    request, former = found["request"][0, 0], found["state"][0, STATES.index("former")]
-    return QueryReading(float(request), bool(request <= IS_REQUEST and former >= ASKS_FORMER))
+    request, former = float(found["request"][0, 0]), float(found["former"][0, 0])
+    return QueryReading(request, request <= IS_REQUEST and former >= ASKS_FORMER)

@@ -6,13 +6,12 @@ A statement counts, not a question; a question that states something first count
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import cache
 
 from salience.language.cues import CueTable
 from salience.language.english import ASKS
 from salience.language.languages.table import CueName, Language
-from salience.language.tokens import MemoTable, fold
+from salience.language.tokens import fold
 from salience.lazily import regex
 
 NOTHING, CIRCUMSTANCE, PREFERENCE, INSTRUCTION, HEALTH = 0.0, 1.0, 2.0, 3.0, 4.0
@@ -26,8 +25,6 @@ HEALTH_STATED = _TABLE.pattern("health")
 CIRCUMSTANCE_STATED = _TABLE.pattern("circumstance")
 RELATIVES = _TABLE["_relatives"].pattern
 _STATED_FROM = regex(_TABLE["_stated_from"].pattern)
-_AILING = regex(_TABLE["_ailing"].pattern)
-_is_ailing = MemoTable(lambda word: _AILING.search(word) is not None, 1 << 14)
 STATED = (
     (HEALTH, HEALTH_STATED), (PREFERENCE, PREFERENCE_STATED), (CIRCUMSTANCE, CIRCUMSTANCE_STATED),
 )  # fmt: skip
@@ -37,25 +34,20 @@ _CUES: tuple[tuple[float, CueName], ...] = (
 )  # fmt: skip
 
 
-def personal(text: str, words: Iterable[str], instructs: bool, language: Language | None) -> float:
-    """The kind of statement that a folded text of these words makes of who says it.
-
-    Questions make none. What is no English may be given without words.
-    """
-    ails = any(map(_is_ailing.__getitem__, words))
-    found = _said(text, ails, language)
+def personal(text: str, instructs: bool, language: Language | None) -> float:
+    """The kind of statement that a folded text makes of who says it; questions make none."""
+    found = _said(text, language)
     if found and any(mark in text for mark in _QUESTION_MARKS):
         sentences = _SENTENCE.findall(text)
-        said = (_said(one, ails, language) for one in sentences if not _asks(one.strip(), language))
+        said = (_said(one, language) for one in sentences if not _asks(one.strip(), language))
         found = max(said, default=NOTHING)
     return max(found, INSTRUCTION) if instructs else found
 
 
-def _said(text: str, ails: bool, language: Language | None) -> float:
+def _said(text: str, language: Language | None) -> float:
     if language is None:
-        cues = STATED if ails else STATED[1:]
         starts = [0, *(found.start() for found in _STATED_FROM.finditer(text))]
-        told = (kind for kind, cue in cues if any(cue.match(text, start) for start in starts))
+        told = (kind for kind, cue in STATED if any(cue.match(text, start) for start in starts))
         return next(told, NOTHING)
     found = next((kind for kind, cue in _CUES if language.matches(cue, text)), NOTHING)
     return found if found != HEALTH or language.is_about_speaker(text) else NOTHING

@@ -236,8 +236,7 @@ def _versions(ev: Evaluation) -> list[tuple[int, list[int]]]:
     """Of each attribute with several versions, the place of the one that holds, and the others."""
     of_one = [*_of_one_attribute(ev)]
     told, learned = [*_with_changes(ev, answering=True), *_said_later(ev)], [*_learned(ev)]
-    changes = told + learned
-    if not (of_one or changes):
+    if not (of_one or told or learned):
         return []
     first, last = _time(ev)
     begins, table = ev.shared(_begins), ev.candidates
@@ -261,9 +260,9 @@ def _versions(ev: Evaluation) -> list[tuple[int, list[int]]]:
         holds = holding[-1]
         others = [place for place in places if stated[place] != stated[holds]]
         versions.append((holds, others))
-    is_former = first == -np.inf
-    directions = [*repeat(is_former, len(told)), *repeat(_asks_former(ev), len(learned))]
-    for (*older, place), asks_former in zip(changes, directions, strict=True):
+    # What is sure to have changed is not turned round by what a question only seems to ask for.
+    directed = [*zip(told, repeat(first == -np.inf)), *zip(learned, repeat(_asks_former(ev)))]
+    for (*older, place), asks_former in directed:
         if begins[place] > last and first > -np.inf:  # what was asked for was before the change
             versions.append((max(older, key=begins.__getitem__), [place]))
         if not can_hold[place] or table.columns["review"][place] == "incorrect":
