@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, NotRequired, TypeVar
 
-from pydantic import Field
 from typing_extensions import TypedDict
 
 from salience.display.for_models import (
@@ -23,7 +22,7 @@ from salience.language.english import STOP_WORDS
 from salience.language.query_analysis import asks_something
 from salience.language.tokens import count_tokens, stem, terms, words
 from salience.lazily import dataclass, replace
-from salience.mcp.tool import Answer, Caller
+from salience.mcp.tool import Answer, Caller, about
 from salience.records.record import UNSET_SHARE, MemoryRecord
 from salience.search.cutoff import ONE_ANSWERS, doubt
 from salience.search.passages import Passage, excerpt
@@ -40,27 +39,27 @@ class MemoryView(TypedDict):
     """A memory as a model sees it: data, and no instruction."""
 
     id: str
-    content: Annotated[str, Field(description="Its text, without invisible characters.")]
+    content: Annotated[str, about("Its text, without invisible characters.")]
     cut_at: NotRequired[
-        Annotated[int, Field(description="Where it was cut; get_memory reads on from this start.")]
+        Annotated[int, about("Where it was cut; get_memory reads on from this start.")]
     ]
     passages_at: NotRequired[
         Annotated[
             list[int],
-            Field(
-                description="Of a long text only the passages that match are shown, from these "
-                "starts on; get_memory reads the rest."
+            about(
+                "Of a long text only the passages that match are shown, from these starts on; "
+                "get_memory reads the rest."
             ),
         ]
     ]
     title: NotRequired[str]
     kind: str
-    speaker: NotRequired[Annotated[str, Field(description="Who said it.")]]
-    created_at: Annotated[str, Field(description="When it was said or happened.")]
+    speaker: NotRequired[Annotated[str, about("Who said it.")]]
+    created_at: Annotated[str, about("When it was said or happened.")]
     session_id: NotRequired[str]
-    source: NotRequired[Annotated[str, Field(description="Where it comes from.")]]
+    source: NotRequired[Annotated[str, about("Where it comes from.")]]
     tags: NotRequired[list[str]]
-    status: NotRequired[Annotated[str, Field(description="Its status, unless it is active.")]]
+    status: NotRequired[Annotated[str, about("Its status, unless it is active.")]]
     importance: NotRequired[float]
     valid_from: NotRequired[str]
     valid_to: NotRequired[str]
@@ -68,18 +67,16 @@ class MemoryView(TypedDict):
     pinned: NotRequired[bool]
     version: int
     score: NotRequired[
-        Annotated[float, Field(description="Comparable within one answer alone, not beyond it.")]
+        Annotated[float, about("Comparable within one answer alone, not beyond it.")]
     ]
     similarity: NotRequired[
-        Annotated[float, Field(description="The cosine of its meaning and the query's, from 0.")]
+        Annotated[float, about("The cosine of its meaning and the query's, from 0.")]
     ]
-    probability: NotRequired[Annotated[float, Field(description=ONE_ANSWERS)]]
+    probability: NotRequired[Annotated[float, about(ONE_ANSWERS)]]
     may_be_replaced_by: NotRequired[
-        Annotated[list[str], Field(description="Later memories that may have taken its place.")]
+        Annotated[list[str], about("Later memories that may have taken its place.")]
     ]
-    found_by: NotRequired[
-        Annotated[list[str], Field(description="The routes on which it was found.")]
-    ]
+    found_by: NotRequired[Annotated[list[str], about("The routes on which it was found.")]]
 
 
 class Memories(TypedDict):
@@ -87,8 +84,8 @@ class Memories(TypedDict):
 
     notice: str
     memories: list[MemoryView]
-    left_out: NotRequired[Annotated[int, Field(description="Those that did not fit.")]]
-    hint: NotRequired[Annotated[str, Field(description="What to try if this is not enough.")]]
+    left_out: NotRequired[Annotated[int, about("Those that did not fit.")]]
+    hint: NotRequired[Annotated[str, about("What to try if this is not enough.")]]
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from pydantic_core import ErrorDetails
 
 from salience.access import Principal, Scope
 from salience.api.operations import READ
-from salience.api.parameters import descriptions
+from salience.api.parameters import Between, Bounds, descriptions
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.options import MemoryFields, RecordFields
 from salience.errors import InvalidInput
@@ -221,11 +221,20 @@ def _is_nothing(value: Any) -> bool:
     return value is None or (isinstance(value, str) and value in ("", "null"))
 
 
+_LIMITS = {"minimum": "ge", "maximum": "le"}
+_LIMITS |= {"minItems": "min_length", "maxItems": "max_length", "maxLength": "max_length"}
+
+
+def about(description: str, bounds: Between | Bounds | None = None) -> Any:
+    """What a parameter or a field means, and its bounds, as pydantic takes both."""
+    keywords: Mapping[str, Any] = {} if bounds is None else bounds.keywords
+    limits: Any = {_LIMITS[name]: limit for name, limit in keywords.items()}
+    return Field(description=description, **limits)
+
+
 Listed = BeforeValidator(_listed)
 Texts = Annotated[list[str], Listed]
-MaxTokens = Annotated[
-    int, Field(ge=MIN_TOKENS, description="Maximum number of tokens in the answer.")
-]
+MaxTokens = Annotated[int, about("Maximum number of tokens in the answer.", Between(MIN_TOKENS))]
 
 
 def _inlined(schema: Any, kinds: Mapping[str, Any] = {}) -> Any:
@@ -258,12 +267,7 @@ def _plain(schema: dict[str, Any]) -> dict[str, Any]:
             if key != "title" and not (key == "default" and value is None)
         }
     required = {"required": schema["required"]} if "required" in schema else {}
-    return {
-        "type": "object",
-        "properties": properties,
-        **required,
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, **required, "additionalProperties": False}
 
 
 def _refusal(problem: ValidationError, model: type[BaseModel]) -> InvalidInput:
@@ -294,17 +298,17 @@ def _mistake(error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str, str
 _MEANINGS = descriptions(RecordFields) | descriptions(MemoryFields)
 
 
-def meaning(name: str, **limits: Any) -> Any:
+def meaning(name: str, bounds: Between | None = None) -> Any:
     """The description of a field of a memory, which says how a time is written."""
     means, sign, rest = _MEANINGS[name].partition(";")
     if name in FIELDS and FIELDS[name].type == "time":
         means = f"{means.removesuffix('.')} (ISO 8601)" + ("" if sign else ".")
-    return Field(description=means + sign + rest, **limits)
+    return about(means + sign + rest, bounds)
 
 
 ID = "id"
 """Among the annotations of a parameter: it takes the id of a memory, or several."""
-Id = Annotated[str, Field(description="The id of the memory, as other tools give it."), ID]
+Id = Annotated[str, about("The id of the memory, as other tools give it."), ID]
 
 
 async def _whole_id(memory: AsyncMemory, given: str) -> str:
@@ -320,26 +324,17 @@ async def _whole_id(memory: AsyncMemory, given: str) -> str:
     return whole_id(given, short[1], [record.id for record in page])
 
 
-Query = Annotated[str, Field(description="What is asked, in words: a question, or a few terms.")]
-Tags = Annotated[Texts | None, Field(description="Only memories that have all of these tags.")]
+Query = Annotated[str, about("What is asked, in words: a question, or a few terms.")]
+Tags = Annotated[Texts | None, about("Only memories that have all of these tags.")]
 Kind = Annotated[
-    str | None,
-    Field(description='Only memories of this kind, as "fact", "note", "turn", "profile", "task".'),
+    str | None, about('Only memories of this kind, as "fact", "note", "turn", "profile", "task".')
 ]
-Speaker = Annotated[str | None, Field(description="Only what this person said.")]
-Since = Annotated[
-    str | None, Field(description="Only what was said or happened from this time on (ISO 8601).")
-]
-Until = Annotated[
-    str | None, Field(description="Only what was said or happened before this time (ISO 8601).")
-]
-Now = Annotated[
-    str | None, Field(description='The present, from which "yesterday" is told (ISO 8601).')
-]
-Zone = Annotated[
-    str | None, Field(description="The user's time zone, as Europe/Berlin, of days and of times.")
-]
-AsOf = Annotated[str | None, Field(description="Go back: what was known at this time (ISO 8601).")]
+Speaker = Annotated[str | None, about("Only what this person said.")]
+Since = Annotated[str | None, about("Only what was said or happened from this time on (ISO 8601).")]
+Until = Annotated[str | None, about("Only what was said or happened before this time (ISO 8601).")]
+Now = Annotated[str | None, about('The present, from which "yesterday" is told (ISO 8601).')]
+Zone = Annotated[str | None, about("The user's time zone, as Europe/Berlin, of days and of times.")]
+AsOf = Annotated[str | None, about("Go back: what was known at this time (ISO 8601).")]
 
 
 def filters(

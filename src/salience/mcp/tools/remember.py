@@ -5,47 +5,43 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal, NotRequired
 
-from pydantic import Field
 from typing_extensions import TypedDict
 
 from salience.api.operations import DELETE, WRITE
+from salience.api.parameters import Bounds
 from salience.display.for_models import one_line
 from salience.errors import InvalidInput, NotFound, shown
-from salience.mcp.tool import ID, Answer, Caller, Id, Texts, Zone, meaning, tool
+from salience.mcp.tool import ID, Answer, Caller, Id, Texts, Zone, about, meaning, tool
+from salience.search.request import SHARE
 from salience.write.outcomes import Added, Outcome
+from salience.write.reading import VERSION
 
-Text = Annotated[
-    str, Field(description="What to remember, understandable without the conversation.")
-]
+Text = Annotated[str, about("What to remember, understandable without the conversation.")]
 Title = Annotated[str | None, meaning("title")]
 NewTags = Annotated[Texts | None, meaning("tags")]
-Importance = Annotated[float | None, meaning("importance", ge=0, le=1)]
+Importance = Annotated[float | None, meaning("importance", SHARE)]
 NewKind = Annotated[str | None, meaning("kind")]
 Expires = Annotated[str | None, meaning("expires_at")]
 Supersedes = Annotated[str | None, meaning("supersedes"), ID]
-IfVersion = Annotated[
-    int | None, Field(ge=1, description="Only if the memory still has this version.")
-]
+IfVersion = Annotated[int | None, about("Only if the memory still has this version.", VERSION)]
 
 
 class Stored(TypedDict):
     """The outcome for a memory that was to be added."""
 
-    id: Annotated[str, Field(description="The id of the memory that says it now.")]
+    id: Annotated[str, about("The id of the memory that says it now.")]
     outcome: Outcome
     reason: NotRequired[str]
-    match: NotRequired[Annotated[str, Field(description="The memory it was compared with.")]]
+    match: NotRequired[Annotated[str, about("The memory it was compared with.")]]
     similarity: NotRequired[float]
-    remedy: NotRequired[Annotated[str, Field(description="The call that settles a conflict.")]]
-    may_replace: NotRequired[
-        Annotated[str, Field(description="The earlier memory whose place it may take.")]
-    ]
-    chance: NotRequired[Annotated[float, Field(description="The chance that it does, up to 1.")]]
+    remedy: NotRequired[Annotated[str, about("The call that settles a conflict.")]]
+    may_replace: NotRequired[Annotated[str, about("The earlier memory whose place it may take.")]]
+    chance: NotRequired[Annotated[float, about("The chance that it does, up to 1.")]]
     forgotten: NotRequired[
-        Annotated[list[str], Field(description="The ids that it asked to forget, now archived.")]
+        Annotated[list[str], about("The ids that it asked to forget, now archived.")]
     ]
-    run: NotRequired[Annotated[str, Field(description="The name of that change, for undo.")]]
-    secret: NotRequired[Annotated[str, Field(description="That it holds a key or a password.")]]
+    run: NotRequired[Annotated[str, about("The name of that change, for undo.")]]
+    secret: NotRequired[Annotated[str, about("That it holds a key or a password.")]]
 
 
 class Changed(TypedDict):
@@ -85,12 +81,10 @@ async def add_memory(
     importance: Importance = None,
     expires_at: Expires = None,
     source: Annotated[
-        str | None, Field(max_length=512, description="Where it comes from, such as a file or URL.")
+        str | None, about("Where it comes from, such as a file or URL.", Bounds(maxLength=512))
     ] = None,
     supersedes: Supersedes = None,
-    force: Annotated[
-        bool, Field(description="Add it even if a memory already says the same.")
-    ] = False,
+    force: Annotated[bool, about("Add it even if a memory already says the same.")] = False,
     time_zone: Zone = None,
 ) -> Answer:
     """Remember something lasting: a preference, a decision, a fact, a plan, a correction.
@@ -157,10 +151,10 @@ def _remedy(settled_by: tuple[str, str] | None) -> str | None:
 async def update_memory(
     caller: Caller,
     id: Id,
-    content: Annotated[str | None, Field(description="Its new text.")] = None,
+    content: Annotated[str | None, about("Its new text.")] = None,
     title: Title = None,
     kind: NewKind = None,
-    tags: Annotated[Texts | None, Field(description="Its new tags, replacing all others.")] = None,
+    tags: Annotated[Texts | None, about("Its new tags, replacing all others.")] = None,
     importance: Importance = None,
     expires_at: Expires = None,
     valid_to: Annotated[str | None, meaning("valid_to")] = None,
@@ -216,9 +210,9 @@ async def give_feedback(
     id: Id,
     verdict: Annotated[
         Literal["useful", "confirmed", "not_useful", "outdated", "incorrect"],
-        Field(description="What it turned out to be."),
+        about("What it turned out to be."),
     ],
-    reason: Annotated[str | None, Field(max_length=2_000, description="Why.")] = None,
+    reason: Annotated[str | None, about("Why.", Bounds(maxLength=2_000))] = None,
 ) -> Answer:
     """Judge a memory after using it; later searches rank by that."""
     record = await caller.memory.feedback(id, verdict, reason)

@@ -47,6 +47,7 @@ from salience.search.request import (
     search_request,
 )
 
+PER_WRITER = Between(1)
 SECTION_HITS = 100  # of the search that fills a section which sets no limit
 
 
@@ -194,7 +195,7 @@ class ContextOptions(FieldFilters, total=False):
     filters: Filters
     touch: bool
     cut: Cut | None
-    per_writer: Annotated[int | None, Between(1)]
+    per_writer: Annotated[int | None, PER_WRITER]
     options: TextOptions | None
 
 
