@@ -204,9 +204,7 @@ class AsyncMemory:
         What is done through it was done by `actor`; by that of this memory if none is given, and
         so is its time zone.
         """
-        memory = object.__new__(type(self))
-        memory._core = self._core.for_namespace(namespace, actor, time_zone)
-        return memory
+        return self._of(self._beside.for_namespace(namespace, actor=actor, time_zone=time_zone))
 
     @property
     def time_zone(self) -> tzinfo:
@@ -216,9 +214,7 @@ class AsyncMemory:
     @property
     def _beside(self) -> Memory:
         """The `Memory` of the same core."""
-        memory = object.__new__(Memory)
-        memory._core = self._core
-        return memory
+        return Memory._over(self._core)
 
     def _threads(self, searches: bool) -> ThreadPoolExecutor | None:
         """The threads for a method; None for those of the event loop."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime
@@ -110,7 +110,6 @@ MAX_PASTS = 4  # kept ready
 _PAST_LOCKS = 16  # the same namespaces have the same one; others seldom share it
 
 
-_OWN = frozenset((Embed, Extract, Rerank, AsOf, Outside))
 """The operations that the dispatcher answers itself."""
 
 
@@ -168,13 +167,11 @@ class Dispatcher:
 
     def batch(self, ops: Sequence[Op]) -> list[Any]:
         """Answer every operation, in order."""
-        if _OWN.isdisjoint(map(type, ops)):
+        if _OWN.keys().isdisjoint(map(type, ops)):
             return [*self.store.batch(ops)]
         for_store = [op for op in ops if type(op) not in _OWN]
         answers = iter(self.store.batch(for_store)) if for_store else iter(())
-        return [
-            getattr(self, f"_{op.method}")(op) if type(op) in _OWN else next(answers) for op in ops
-        ]
+        return [_OWN[type(op)](self, op) if type(op) in _OWN else next(answers) for op in ops]
 
     def flush(self) -> None:
         """Write the accesses that are still queued."""
@@ -269,6 +266,16 @@ class Dispatcher:
             # The stores keep half precision; see `salience.records.validation.vector`.
             rows = rows.astype(np.float16).astype(np.float32)
         return list(rows)
+
+
+_OWN: Mapping[type[Op], Callable[[Dispatcher, Any], Any]] = {
+    Embed: Dispatcher._embed,
+    Extract: Dispatcher._extract,
+    Rerank: Dispatcher._rerank,
+    AsOf: Dispatcher._as_of,
+    Outside: Dispatcher._outside,
+}
+"""What the dispatcher answers itself; the store answers all else."""
 
 
 def _searchers() -> ThreadPoolExecutor:

@@ -80,6 +80,13 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
         """
         return cls(url, **settings)
 
+    @classmethod
+    def _over(cls, core: Core) -> Self:
+        """The memory of a core that is open: closing either closes both."""
+        memory = object.__new__(cls)
+        memory._core = core
+        return memory
+
     def __repr__(self) -> str:
         return shown_memory(self)
 
@@ -96,9 +103,7 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
         What is done through it was done by `actor`; by that of this memory if none is given, and
         so is its time zone.
         """
-        memory = object.__new__(type(self))
-        memory._core = self._core.for_namespace(namespace, actor, time_zone)
-        return memory
+        return self._over(self._core.for_namespace(namespace, actor, time_zone))
 
     @property
     def time_zone(self) -> tzinfo:

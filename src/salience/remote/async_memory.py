@@ -35,9 +35,7 @@ class AsyncRemoteMemory(AtServer, AsyncMemory):
 
     @classmethod
     def _of(cls, memory: Any) -> Self:
-        awaited = object.__new__(cls)
-        awaited._remote, awaited._transport = memory._remote, memory._transport
-        return awaited
+        return cls.over(memory._transport, memory._remote)
 
     async def __aenter__(self) -> Self:
         if "_transport" not in vars(self):

@@ -78,6 +78,13 @@ class AtServer:
     _remote: RemoteSettings
     _transport: Any
 
+    @classmethod
+    def over(cls, transport: Transport, settings: RemoteSettings) -> Self:
+        """The memory at a server that is connected already."""
+        memory = object.__new__(cls)
+        memory._remote, memory._transport = settings, transport
+        return memory
+
     def __repr__(self) -> str:
         values = {"url": self._remote.url, "namespace": self._remote.namespace}
         return short_repr(type(self).__name__, values)
@@ -109,10 +116,7 @@ class AtServer:
             raise InvalidInput(
                 "actor", "is set by the server", "leave it out, use a key of its own"
             )
-        memory = object.__new__(type(self))
-        memory._remote = self._remote.for_namespace(namespace, time_zone)
-        memory._transport = self._transport
-        return memory
+        return self.over(self._transport, self._remote.for_namespace(namespace, time_zone))
 
 
 @_with_operations
@@ -136,13 +140,6 @@ class RemoteMemory(AtServer, Memory):
         """The memory at the server of some settings, which has answered."""
         memory = cls.over(Transport(settings), settings)
         memory._greet()
-        return memory
-
-    @classmethod
-    def over(cls, transport: Transport, settings: RemoteSettings) -> Self:
-        """The memory at a server that is connected already."""
-        memory = object.__new__(cls)
-        memory._remote, memory._transport = settings, transport
         return memory
 
     def _greet(self) -> None:

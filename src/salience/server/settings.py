@@ -100,16 +100,15 @@ class ServerSettings:
         Raises:
             InvalidInput: one of its settings is missing or wrong.
         """
-        named = {
-            name: getattr(self, f"oauth_{name}") for name in ("issuer", "audience", "jwks_url")
-        }
-        if not any(named.values()):
+        values: dict[str, Any] = {"issuer": self.oauth_issuer, "audience": self.oauth_audience}
+        values["jwks_url"] = self.oauth_jwks_url
+        if not any(values.values()):
             return None
-        for name, value in named.items():
+        for name, value in values.items():
             if not value:
                 remedy = f"set SALIENCE_OAUTH_{name.upper()}"
                 raise InvalidInput(f"oauth_{name}", "is missing", remedy)
-        return OAuthSettings(**named)
+        return OAuthSettings(**values)
 
     @property
     def is_loopback(self) -> bool:
