@@ -1,4 +1,4 @@
-"""Connections to SQLite that read the plan of every statement before they run it."""
+"""Connections to SQLite that read the plan of every statement before they run it; a use of each."""
 
 import re
 import sqlite3
@@ -7,6 +7,12 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 from unittest.mock import patch
+
+from salience import Memory
+from salience.access.keyring import Keyring
+from salience.retrieval.operations import Put, SetFields
+from salience.testing import WordHashEmbedder
+from salience.testing.conformance._case import perform
 
 GROWING = frozenset({"memories", "vectors", "links", "events", "former_vectors", "changes"})
 """Tables that grow with the memories of all namespaces."""
@@ -88,8 +94,8 @@ def linear_tables(plan: Iterable[Sequence[Any]]) -> list[str]:
 
 
 def normal(sql: str) -> str:
-    """A statement with its lists of parameters shortened and its spaces made one."""
-    text = " ".join(sql.split())
+    """A statement with its lists of parameters shortened, and each namespace by its number."""
+    text = " ".join(sql.split()).replace("(SELECT space FROM spaces WHERE name = ?)", "?")
     text = re.sub(r"\?(?:, \?)+", "?", text)
     return re.sub(r"\(\?\)(?:, \(\?\))+", "(?)", text)
 
@@ -100,3 +106,51 @@ def reading_plans() -> Iterator[None]:
     reading = partial(sqlite3.connect, factory=PlanReader)
     with patch("salience.stores.sqlite.connection.sqlite3.connect", reading):
         yield
+
+
+def use_tables(url: str) -> None:
+    """Let the store of an address issue each statement that all stores have."""
+    with Memory.open(url, embedder=WordHashEmbedder()) as memory:
+        memory.add_many([{"id": f"m{i}", "content": f"Fact number {i}."} for i in range(40)])
+        memory.add([{"role": "user", "content": f"Hello {i}."} for i in range(5)])
+        memory.add(
+            "Fact number 7.",
+            agent_id="bo",
+            links=[{"target": "m1", "type": "mentions"}],
+            idempotency_key="once",
+        )
+        for profile in ("balanced", "vitality", "activation"):
+            memory.search("Which fact is number 7?", profile=profile)
+        memory.history("m7")  # while the uses by the searches wait to be written
+        memory.update("m1", content="Another fact.")
+        memory.link("m2", "m3", "mentions")
+        perform(memory, Put((), unlinks=tuple(memory.links("m2"))))
+        memory.link("m4", "m5", "supports")
+        memory.supersede("m10", "m11")
+        memory.add("The one that was named.", id="later")
+        memory.history("m1")
+        memory.upkeep.decay()
+        memory.undo(str(memory.archive(["m5", "m6"])))
+        memory.upkeep.maintain()
+        memory.upkeep.audit()
+        memory.upkeep.verify(repair=True)
+        perform(memory, SetFields("default", {"m1": {"metadata": {"read": "twice"}}}))
+        memory.search("fact", as_of="2020-01-01")
+        memory.stats()
+        memory.get_all(limit=5)
+        memory.delete("m9")
+        memory.delete("m5")  # m4 was linked to it
+        memory.add("Ana lives in Porto.", id="porto", kind="fact")
+        memory.add("Ana lives in Lisbon.", kind="fact", idempotency_key="conflicting")
+        memory.delete("porto")
+        memory.update("m3", user_id="ana")
+        memory.update("m3", user_id="bo")
+        ana = memory.for_namespace("default", actor="ana")
+        for id in ("hers", "gone"):
+            ana.add(f"The boat is {id}.", id=id)
+        ana.delete("gone")
+        ana.labels.add("Whose is the boat?", "hers", filters={"user_id": "ana"})
+        memory.delete_user("ana")
+    with Keyring.open(url) as keyring:
+        assert keyring.check(keyring.create("default", "memories:read").text)
+        assert len(keyring.list()) == 1

@@ -87,28 +87,29 @@ class Problem:
 
 
 _OF_ROW = (
-    'NOT EXISTS (SELECT 1 FROM memories m WHERE m.namespace = t.namespace AND m."row" = t."row")'
+    "NOT EXISTS (SELECT 1 FROM memories m WHERE m.$namespace = t.$namespace AND m.$row = t.$row)"
 )
 _ORPHANS = {
     "vectors": _OF_ROW,
     "words": _OF_ROW,
     "events": (
         "t.memory <> 0 AND NOT EXISTS (SELECT 1 FROM memories m "
-        "WHERE m.namespace = t.namespace AND m.sequence = t.memory)"
+        "WHERE m.$namespace = t.$namespace AND m.sequence = t.memory)"
     ),
     # The target may be a memory that is still to come.
     "links": (
-        "NOT EXISTS (SELECT 1 FROM memories m WHERE m.namespace = t.namespace AND m.id = t.source)"
+        "NOT EXISTS (SELECT 1 FROM memories m "
+        "WHERE m.$namespace = t.$namespace AND m.id = t.source)"
     ),
     "former_vectors": (
-        "NOT EXISTS (SELECT 1 FROM events e WHERE e.namespace = t.namespace AND e.seq = t.event)"
+        "NOT EXISTS (SELECT 1 FROM events e WHERE e.$namespace = t.$namespace AND e.seq = t.event)"
     ),
 }
 """The rows of each table that belong to nothing."""
 _KEYS = {
     "memories": "t.id",
-    "vectors": "t.name || ' of row ' || t.\"row\"",
-    "words": "'row ' || t.\"row\"",
+    "vectors": "t.name || ' of row ' || t.$row",
+    "words": "'row ' || t.$row",
     "events": "t.type || ' at ' || t.seq",
     "links": "t.source || ' ' || t.type || ' ' || t.target",
     "former_vectors": "t.name || ' at ' || t.event",
@@ -124,7 +125,7 @@ _KEYS = {
 class RowChecks(ABC):
     """The checks of what rows belong to and are compared with, in the tables of all stores.
 
-    A row is `t` in conditions, which are written in the words of PostgreSQL.
+    A row is `t` in conditions, which are templates (see `tables.commands.FRAGMENTS`).
     """
 
     owned: tuple[str, ...]  # the tables whose rows belong to others
@@ -167,7 +168,7 @@ class RowChecks(ABC):
         Of lengths that equally many have, the largest is the right one.
         """
         select = (
-            f"SELECT t.namespace, t.name, {self.vector_bytes}, count(*) FROM vectors t "
+            f"SELECT t.$namespace, t.name, {self.vector_bytes}, count(*) FROM vectors t "
             f"WHERE {self.within}true GROUP BY 1, 2, 3"
         )
         sizes: dict[tuple[Any, str], dict[int, int]] = {}
@@ -181,7 +182,7 @@ class RowChecks(ABC):
                     f"{odd:,} vectors {key[1]!r} have not the {usual // 2} dimensions of others"
                 )
                 remedy = f"{self.remedy}; then {REMAKE} again"
-                where = f"t.namespace = %s AND t.name = %s AND {self.vector_bytes} <> %s"
+                where = f"t.$namespace = %s AND t.name = %s AND {self.vector_bytes} <> %s"
                 take = self.taking("vectors", where, (*key, usual), "dimensions")
                 yield Problem(Finding("dimensions", problem, odd, remedy=remedy), take)
 
@@ -189,8 +190,8 @@ class RowChecks(ABC):
         """Memories without a vector."""
         embedder, sets = parse_sets(self.select(SELECT_SETS.sql, ()))
         where = (
-            "NOT EXISTS (SELECT 1 FROM vectors v WHERE v.namespace = t.namespace "
-            'AND v.name = %s AND v."row" = t."row")'
+            "NOT EXISTS (SELECT 1 FROM vectors v WHERE v.$namespace = t.$namespace "
+            "AND v.name = %s AND v.$row = t.$row)"
         )
         if embedder is None:
             return

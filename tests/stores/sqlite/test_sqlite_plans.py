@@ -9,79 +9,43 @@ from pathlib import Path
 
 import pytest
 
-import salience.stores.sqlite
+import salience.stores
 from salience import Memory
-from salience.access.keyring import Keyring
-from salience.retrieval.operations import Put, SetFields
 from salience.stores.copy import copy
 from salience.stores.migrations import migrations
 from salience.stores.sqlite import connection, dialect, snapshots
+from salience.stores.tables.commands import worded
 from salience.testing import WordHashEmbedder
-from salience.testing.conformance._case import perform
-from support.query_plans import VERBS, LinearPlan, PlanReader, normal, reading_plans
+from support.query_plans import (
+    VERBS,
+    LinearPlan,
+    PlanReader,
+    normal,
+    reading_plans,
+    use_tables,
+)
 
-PACKAGE = Path(salience.stores.sqlite.__file__).parent
+PACKAGE = Path(salience.stores.__file__).parent
 READ_WHOLE = ("backup", "checkup", "open_files", "row_checks", "row_checksums")
 """Modules that look through whole files: the doctor's, backups', and what migrations check."""
 
 
 def literals() -> Iterator[str]:
     """The beginning of each statement that the sources hold."""
-    for path in sorted(path for path in PACKAGE.glob("*.py") if path.stem not in READ_WHOLE):
+    paths = [*(PACKAGE / "sqlite").glob("*.py"), *(PACKAGE / "tables").glob("*.py")]
+    for path in sorted(path for path in paths if path.stem not in READ_WHOLE):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.JoinedStr):
                 node = node.values[0]
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                text = normal(dialect.translated(node.value.split("{rows}")[0])[0])
-                if text.startswith(tuple(f"{verb} " for verb in VERBS)):
-                    yield text
+            text = getattr(node, "value", None)
+            if isinstance(text, str) and text.startswith(tuple(f"{verb} " for verb in VERBS)):
+                yield normal(worded(text.split("{rows}")[0]).sqlite)
 
 
 def use_everything(folder: Path) -> None:
     """Let the store issue each of its statements."""
     url = f"sqlite:///{folder / 'memory.db'}"
-    with Memory.open(url, embedder=WordHashEmbedder()) as memory:
-        memory.add_many([{"id": f"m{i}", "content": f"Fact number {i}."} for i in range(40)])
-        memory.add([{"role": "user", "content": f"Hello {i}."} for i in range(5)])
-        memory.add(
-            "Fact number 7.",
-            agent_id="bo",
-            links=[{"target": "m1", "type": "mentions"}],
-            idempotency_key="once",
-        )
-        for profile in ("balanced", "vitality", "activation"):
-            memory.search("Which fact is number 7?", profile=profile)
-        memory.history("m7")  # while the uses by the searches wait to be written
-        memory.update("m1", content="Another fact.")
-        memory.link("m2", "m3", "mentions")
-        perform(memory, Put((), unlinks=tuple(memory.links("m2"))))
-        memory.link("m4", "m5", "supports")
-        memory.supersede("m10", "m11")
-        memory.add("The one that was named.", id="later")
-        memory.history("m1")
-        memory.upkeep.decay()
-        memory.undo(str(memory.archive(["m5", "m6"])))
-        memory.upkeep.maintain()
-        memory.upkeep.audit()
-        memory.upkeep.verify(repair=True)
-        perform(memory, SetFields("default", {"m1": {"metadata": {"read": "twice"}}}))
-        memory.search("fact", as_of="2020-01-01")
-        memory.stats()
-        memory.get_all(limit=5)
-        memory.delete("m9")
-        memory.delete("m5")  # m4 was linked to it
-        memory.add("Ana lives in Porto.", id="porto", kind="fact")
-        memory.add("Ana lives in Lisbon.", kind="fact", idempotency_key="conflicting")
-        memory.delete("porto")
-        memory.update("m3", user_id="ana")
-        memory.update("m3", user_id="bo")
-        ana = memory.for_namespace("default", actor="ana")
-        for id in ("hers", "gone"):
-            ana.add(f"The boat is {id}.", id=id)
-        ana.delete("gone")
-        memory.delete_user("ana")
-    with Keyring.open(url) as keyring:
-        keyring.create("default", "memories:read")
+    use_tables(url)
     copy(url, f"sqlite:///{folder / 'copy.db'}")
     Memory.upkeep.reembed(url, embedder=WordHashEmbedder(48))
     with Memory.open(url, embedder=WordHashEmbedder(48)) as memory:
@@ -118,7 +82,7 @@ def test_the_plan_of_every_statement_is_read(
         check_a_snapshot(str(tmp_path / "indexed.db"))
     read = {text for text, _ in PlanReader.read}
     missing = [text for text in literals() if not any(each.startswith(text) for each in read)]
-    assert missing == []
+    assert not missing, missing
 
 
 def test_a_statement_that_reads_a_whole_namespace_is_refused(tmp_path: Path) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
-from salience.lazily import regex
 from salience.records.fields import FIELDS
 from salience.records.filters import Filter, filter_fields, passes
 from salience.records.record import Embedding
@@ -23,7 +22,16 @@ from salience.stores.sqlite.statements import (
     vector_dimensions,
     vector_sets,
 )
-from salience.stores.tables.commands import Call, Command, Many, Send, Statement
+from salience.stores.tables.commands import (
+    Call,
+    Command,
+    Many,
+    Send,
+    Shared,
+    Statement,
+    shared,
+    worded,
+)
 from salience.stores.tables.dialect import NewRow, lock
 from salience.stores.tables.event_log import last_tombstone
 
@@ -50,45 +58,7 @@ _REPLACES = {
     ),
     "vectors": Insert("vectors", ("space", "name", "row", "vector"), "REPLACE"),
 }
-_WORDS = (
-    (regex(r"= ANY\(%s::\w+\[\]\)"), "IN (SELECT value FROM json_each(%s))"),
-    (regex(r"((?:\w+\.)?payload) ->> '(\w+)'"), r"json_extract(\1, '$.\2')"),
-    (regex(r"::\w+(\[\])?| FOR UPDATE"), ""),
-    (regex(r'"row"'), "row"),
-    # Without statistics SQLite would read all of the namespace.
-    (regex(r"(JOIN vectors)( ON vectors.namespace = m)"), r"\1 INDEXED BY vectors_by_row\2"),
-    (
-        regex(r"(memories)( WHERE namespace = %s AND (text|attribute)_key IN)"),
-        r"\1 INDEXED BY memories_by_\3\2",
-    ),
-    (
-        regex(r"(events)( WHERE namespace = %s AND payload IS NOT NULL AND coalesce)"),
-        r"\1 INDEXED BY events_by_mention\2",
-    ),
-    (
-        regex(r"(events)( WHERE namespace = %s AND payload IS NOT NULL AND json_extract)"),
-        r"\1 INDEXED BY events_by_key\2",
-    ),
-    (
-        regex(r"(count\(json_extract.*? FROM events)"),
-        r"\1 INDEXED BY events_by_memory",
-    ),
-)
-"""Words of PostgreSQL, and those of SQLite for them."""
-_NAMESPACE = regex(r"\bnamespace\b")
 _TERM_BYTES = " + ".join(f"coalesce(length({column_name(name)}), 0)" for name in codec.TERMS)
-_MARKS = regex(r"(\bspace = )?%s")
-
-
-@lru_cache(maxsize=256)
-def translated(sql: str) -> tuple[str, frozenset[int]]:
-    """A statement of the shared ones, and which of its parameters are names of namespaces."""
-    for words, own in _WORDS:
-        sql = words.sub(own, sql)
-    if "erasures" not in sql:  # which has hashes of the names
-        sql = _NAMESPACE.sub("space", sql)
-    marks = _MARKS.finditer(sql)
-    return _MARKS.sub(r"\1?", sql), frozenset(at for at, mark in enumerate(marks) if mark[1])
 
 
 class Sender:
@@ -96,7 +66,6 @@ class Sender:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self.db = db
-        self._spaces: dict[str, int] = {}  # no number of a transaction changes
 
     def __call__(self, *commands: Command) -> list[Any]:
         """The answers, one for each."""
@@ -106,25 +75,14 @@ class Sender:
         if isinstance(command, Call):
             return command.work(self.db)
         assert isinstance(command, Statement | Many)
-        sql, names = translated(command.sql)
+        assert isinstance(command.sql, Shared)
         if isinstance(command, Statement):
-            return self.db.execute(sql, self._values(command.parameters, names)).fetchall()
-        return self.db.executemany(sql, [self._values(row, names) for row in command.rows])
+            return self.db.execute(command.sql.sqlite, _values(command.parameters)).fetchall()
+        return self.db.executemany(command.sql.sqlite, map(_values, command.rows))
 
-    def _values(self, parameters: Sequence[Any], names: frozenset[int]) -> list[Any]:
-        return [
-            self._space(value)
-            if at in names
-            else json.dumps(value)
-            if type(value) is list
-            else value
-            for at, value in enumerate(parameters)
-        ]
 
-    def _space(self, name: str) -> int:
-        space = self._spaces.get(name) or space_of(self.db, name)
-        self._spaces[name] = space
-        return space
+def _values(parameters: Sequence[Any]) -> list[Any]:
+    return [json.dumps(value) if type(value) is list else value for value in parameters]
 
 
 def space_of(db: sqlite3.Connection, name: str) -> int:
@@ -151,13 +109,13 @@ class SqliteDialect:
 
     def reserve(self, namespace: str, count: int) -> Statement:
         """See `Dialect.reserve`."""
-        reserve = "UPDATE spaces SET last = last + %s WHERE namespace = %s RETURNING last"
-        return Statement(reserve, (count, namespace))
+        reserve = "UPDATE spaces SET last = last + %s WHERE $own RETURNING last"
+        return shared(reserve, (count, namespace))
 
     def advance(self, namespace: str, place: int) -> list[Command]:
         """See `Dialect.advance`."""
-        advance = "UPDATE spaces SET last = max(last, %s) WHERE namespace = %s"
-        return [Statement(advance, (place, namespace))]
+        advance = "UPDATE spaces SET last = max(last, %s) WHERE $own"
+        return [shared(advance, (place, namespace))]
 
     def insert(self, table: str, rows: Sequence[Sequence[Any]]) -> list[Command]:
         """See `Dialect.insert`."""
@@ -199,7 +157,7 @@ class SqliteDialect:
     def renew(self, table: str, where: str, keys: Sequence[Sequence[Any]]) -> list[Command]:
         """See `Dialect.renew`."""
         renewed = f"UPDATE {table} SET checksum = {checksum_of(table)} WHERE {where}"
-        return [Many(renewed, keys)] if keys else []
+        return [Many(worded(renewed), keys)] if keys else []
 
     def set_rows(self, namespace: str, changes: Mapping[int, Mapping[str, Any]]) -> list[Command]:
         """See `Dialect.set_rows`."""
@@ -226,10 +184,10 @@ class SqliteDialect:
 
     def count_parts(self, namespace: str, rows: Sequence[int]) -> list[Statement]:
         """See `Dialect.count_parts`."""
-        of_rows = "WHERE row = ANY(%s::integer[])"
+        of_rows = "WHERE row $any_row"
         return [
-            Statement(f"SELECT 'terms', sum({_TERM_BYTES}) / 8 FROM memories {of_rows}", (rows,)),
-            Statement(f"SELECT 'vectors', count(*) FROM vectors {of_rows}", (rows,)),
+            shared(f"SELECT 'terms', sum({_TERM_BYTES}) / 8 FROM memories {of_rows}", (rows,)),
+            shared(f"SELECT 'vectors', count(*) FROM vectors {of_rows}", (rows,)),
         ]
 
     def erase_rows(self, namespace: str, rows: Sequence[int]) -> list[Command]:
@@ -238,18 +196,18 @@ class SqliteDialect:
 
     def erase_name(self, namespace: str) -> list[Command]:
         """See `Dialect.erase_name`."""
-        return [Statement("DELETE FROM spaces WHERE namespace = %s", (namespace,))]
+        return [shared("DELETE FROM spaces WHERE $own", (namespace,))]
 
-    select_last_rows = Statement("SELECT value FROM counter")
+    select_last_rows = shared("SELECT value FROM counter")
 
     def select_missing(self, stored_name: str, after: int | None, limit: int) -> Statement:
         """See `Dialect.select_missing`."""
         missing = (
             "SELECT spaces.name, id FROM memories JOIN spaces ON spaces.space = memories.space "
-            'WHERE "row" > %s AND NOT EXISTS (SELECT 1 FROM vectors WHERE vectors.space = '
-            'memories.space AND vectors.name = %s AND vectors."row" = memories."row") LIMIT %s'
+            "WHERE row > %s AND NOT EXISTS (SELECT 1 FROM vectors WHERE vectors.space = "
+            "memories.space AND vectors.name = %s AND vectors.row = memories.row) LIMIT %s"
         )
-        return Statement(missing, (after or 0, stored_name, limit))
+        return shared(missing, (after or 0, stored_name, limit))
 
     def lock_sets(self) -> list[Command]:
         """See `Dialect.lock_sets`; whoever writes to the file waits anyway."""

@@ -17,9 +17,10 @@ from salience.retrieval.safety import Finding
 from salience.stores import codec, findings
 from salience.stores.findings import Problem, Quarantine, RowChecks
 from salience.stores.sqlite.connection import DAMAGED
-from salience.stores.sqlite.dialect import space_of, translated
+from salience.stores.sqlite.dialect import space_of
 from salience.stores.sqlite.row_checksums import CHECKED, DERIVED, checksum_of
 from salience.stores.sqlite.statements import checksum, chunks
+from salience.stores.tables.commands import worded
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _FIRST_SECOND = datetime.min.replace(tzinfo=timezone.utc).timestamp()
@@ -51,7 +52,7 @@ class SqliteRowChecks(RowChecks):
         self._log_event = log_event
         self.confirmed: list[int] = []  # what other programs worked out as this one does
         self._spaces = () if namespace is None else (space_of(db, namespace),)
-        self._within = "" if namespace is None else "space = %s AND "
+        self._within = "" if namespace is None else "space = ? AND "
 
     def damage(self) -> Iterator[Problem]:
         """Rows whose checksums do not fit."""
@@ -94,7 +95,7 @@ class SqliteRowChecks(RowChecks):
         """Memories with a value that no event gives and nothing reads: no checksum is of these."""
         where = f"{self._within}NOT ({' AND '.join(map(_is_readable, STATE))})"
         rows = [row for row, in self._db.execute(
-            translated(f"SELECT row FROM memories WHERE {where}")[0], self._spaces
+            f"SELECT row FROM memories WHERE {where}", self._spaces
         )]  # fmt: skip
         if rows:
             problem = f"{len(rows):,} memories cannot be read"
@@ -104,7 +105,7 @@ class SqliteRowChecks(RowChecks):
     def _memories(self, where: str, values: Sequence[Any] = ()) -> Iterator[dict[str, Any]]:
         """The stored values of the memories that pass a condition."""
         select = f"SELECT {', '.join(_COLUMNS)} FROM memories WHERE {where}"
-        for row in self._db.execute(translated(select)[0], values):
+        for row in self._db.execute(select, values):
             yield dict(zip(_COLUMNS, row, strict=True))
 
     def _names(self, rows: object) -> tuple[str, ...]:
@@ -117,7 +118,7 @@ class SqliteRowChecks(RowChecks):
         self, db: sqlite3.Connection, table: str, where: str, values: Sequence[Any], why: str
     ) -> None:
         """Write the rows that pass a condition to the quarantine, then delete them."""
-        rows_found, _ = translated(f"FROM {table} AS t WHERE {where}")
+        rows_found = worded(f"FROM {table} AS t WHERE {where}").sqlite
         cursor = db.execute(f"SELECT * {rows_found}", values)
         names = [column[0] for column in cursor.description]
         spaces: dict[Any, str] = dict(db.execute("SELECT space, name FROM spaces"))
@@ -126,7 +127,7 @@ class SqliteRowChecks(RowChecks):
         db.execute(f"DELETE {rows_found}", values)
 
     def select(self, sql: str, values: Sequence[Any]) -> list[Any]:
-        return self._db.execute(translated(sql)[0], values).fetchall()
+        return self._db.execute(worded(sql).sqlite, values).fetchall()
 
     def taking(
         self, table: str, where: str, values: Sequence[Any], why: str
@@ -207,7 +208,7 @@ class SqliteRowChecks(RowChecks):
         What this very program has worked out, and is sound, is not worked out again.
         """
         repairs: dict[int, dict[str, object]] = {}
-        others = "(derived_by IS NULL OR derived_by IS NOT %s)"
+        others = "(derived_by IS NULL OR derived_by IS NOT ?)"
         fits = f"checksum IS {checksum_of('memories')}"
         for stored in self._memories(f"{others} AND {fits}", (codec.deriver(),)):
             values = _recomputed(stored)

@@ -7,9 +7,74 @@ the commands, one for each. A store runs it as a transaction; PostgreSQL's again
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from string import Template
 from typing import Any, Protocol
 
 from salience.lazily import dataclass
+
+_OTHER = ("target", "match", "into")  # where an event names another memory
+
+
+def _coalesced(form: str) -> str:
+    return f"coalesce({', '.join(form.format(name) for name in _OTHER)})"
+
+
+FRAGMENTS = {
+    "own": ("namespace = %s", "space = (SELECT space FROM spaces WHERE name = ?)"),
+    "namespace": ("namespace", "space"),
+    "row": ('"row"', "row"),
+    "any_text": ("= ANY(%s::text[])", "IN (SELECT value FROM json_each(?))"),
+    "any_number": ("= ANY(%s::bigint[])", "IN (SELECT value FROM json_each(?))"),
+    "any_row": ("= ANY(%s::integer[])", "IN (SELECT value FROM json_each(?))"),
+    "text": ("%s::text", "?"),
+    "json": ("%s::json", "?"),
+    "payload": ("payload::text", "payload"),
+    "metadata": ("metadata::text", "metadata"),
+    "key": ("payload ->> 'key'", "json_extract(payload, '$.key')"),
+    "other": (_coalesced("payload ->> '{}'"), _coalesced("json_extract(payload, '$.{}')")),
+    "locked": ("FOR UPDATE", ""),  # whoever writes to a file waits anyway
+    # Without statistics SQLite would read all of the namespace.
+    **{
+        name: ("", f"INDEXED BY {name}")
+        for name in (
+            *("events_by_key", "events_by_memory", "events_by_mention", "links_by_target"),
+            *("memories_by_attribute", "memories_by_text", "vectors_by_row"),
+        )
+    },
+}
+"""The parts of shared statements, as PostgreSQL and as SQLite say them, by name.
+
+A name behind `$` stands for one in a template, as `string.Template` has it, and `%s` for a
+parameter. Where the two need an index named, it is a part of its own.
+"""
+
+
+class Shared(str):
+    """A statement of both stores, in the words of PostgreSQL; `sqlite` has those of SQLite."""
+
+    sqlite: str
+
+
+@lru_cache(maxsize=512)
+def worded(template: str) -> Shared:
+    """The statement of a template.
+
+    Raises:
+        KeyError: it names a part that `FRAGMENTS` does not have.
+    """
+    of_postgres, of_sqlite = (
+        Template(template).substitute({name: own[at] for name, own in FRAGMENTS.items()})
+        for at in (0, 1)
+    )
+    statement = Shared(of_postgres)
+    statement.sqlite = of_sqlite.replace("%s", "?")
+    return statement
+
+
+def shared(template: str, parameters: Sequence[Any] = ()) -> Statement:
+    """A statement of both stores, by its template."""
+    return Statement(worded(template), parameters)
 
 
 @dataclass(frozen=True)

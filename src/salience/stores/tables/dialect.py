@@ -11,10 +11,10 @@ from salience.records.filters import Filter
 from salience.records.record import Embedding, MemoryRecord
 from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
-from salience.stores.tables.commands import Command, Send, Statement
+from salience.stores.tables.commands import Command, Send, Statement, shared
 
 _STORED_COLUMNS = ("row", "sequence", *FIELDS)
-SELECT_SETS = Statement("SELECT key, value FROM meta WHERE key IN ('embedder', 'vectors')")
+SELECT_SETS = shared("SELECT key, value FROM meta WHERE key IN ('embedder', 'vectors')")
 
 
 class NewRow(NamedTuple):
@@ -115,7 +115,7 @@ class Dialect(Protocol):
 
 def lock(namespace: str) -> Statement:
     """Lock a namespace that is there."""
-    return Statement("SELECT 1 FROM spaces WHERE namespace = %s FOR UPDATE", (namespace,))
+    return shared("SELECT 1 FROM spaces WHERE $own $locked", (namespace,))
 
 
 def parse_sets(answer: Iterable[Any]) -> tuple[str | None, VectorSets]:
@@ -125,15 +125,15 @@ def parse_sets(answer: Iterable[Any]) -> tuple[str | None, VectorSets]:
 
 
 def _read(names: Sequence[str]) -> str:
-    return ", ".join({"metadata": "metadata::text", "row": '"row"'}.get(n, n) for n in names)
+    return ", ".join({"metadata": "$metadata", "row": "$row"}.get(n, n) for n in names)
 
 
 def select_states(namespace: str, ids: Sequence[str] | None) -> Statement:
     """Read and lock the fields of memories (all for None) that events may change."""
-    where = "" if ids is None else " AND id = ANY(%s::text[])"
-    return Statement(
-        f'SELECT id, "row", sequence, {_read(codec.EVENT_FIELDS)} FROM memories '
-        f'WHERE namespace = %s{where} ORDER BY +"row" FOR UPDATE',
+    where = "" if ids is None else " AND id $any_text"
+    return shared(
+        f"SELECT id, $row, sequence, {_read(codec.EVENT_FIELDS)} FROM memories "
+        f"WHERE $own{where} ORDER BY +$row $locked",
         (namespace,) if ids is None else (namespace, list(ids)),
     )
 
@@ -149,9 +149,9 @@ def states_by_id(rows: Iterable[Sequence[Any]], dialect: Dialect) -> dict[str, d
 
 def select_stored(namespace: str, ids: Sequence[str], *, locked: bool = False) -> Statement:
     """Read all stored values of memories, and lock them if told."""
-    return Statement(
-        f"SELECT {_read(_STORED_COLUMNS)} FROM memories WHERE namespace = %s "
-        'AND id = ANY(%s::text[]) ORDER BY +"row"' + (" FOR UPDATE" if locked else ""),
+    return shared(
+        f"SELECT {_read(_STORED_COLUMNS)} FROM memories WHERE $own "
+        "AND id $any_text ORDER BY +$row" + (" $locked" if locked else ""),
         (namespace, list(ids)),
     )
 

@@ -21,7 +21,7 @@ from salience.retrieval.erasure import Erasure, Tally, checked
 from salience.retrieval.operations import Delete, Events, Log
 from salience.retrieval.questions import QUESTION_NOTE, without_erased
 from salience.stores import codec
-from salience.stores.tables.commands import Abandon, Command, Many, Send, Statement
+from salience.stores.tables.commands import Abandon, Command, Many, Send, Statement, shared, worded
 from salience.stores.tables.dialect import (
     Dialect,
     lock,
@@ -34,22 +34,22 @@ from salience.stores.tables.event_log import append_events, events, forget_actor
 ERASED_AT_ONCE = 2_000
 """The most memories that are erased in one transaction; other writers wait for it."""
 NOTHING_ERASED = Erasure({}, {}, "")
-_OTHER = "coalesce(payload ->> 'target', payload ->> 'match', payload ->> 'into')"
-_NAMES_OTHER = f"payload IS NOT NULL AND {_OTHER} IS NOT NULL AND {_OTHER} = ANY(%s::text[])"
-_NAMES_USER = f"%s::text IN (actor, payload -> 'was' ->> 'user_id', payload ->> '{FILE_ACTOR}')"
-_LINKS = "SELECT source, target, type FROM links WHERE namespace = %s AND"
+_NAMES_OTHER = "payload IS NOT NULL AND $other IS NOT NULL AND $other $any_text"
+_BY_OTHER = "events $events_by_mention"
+_NAMES_USER = f"$text IN (actor, payload -> 'was' ->> 'user_id', payload ->> '{FILE_ACTOR}')"
+_LINKS = "SELECT source, target, type FROM links WHERE $own AND"
 _QUESTIONS = (
-    "SELECT key, value FROM notes WHERE namespace = %s AND "
+    "SELECT key, value FROM notes WHERE $own AND "
     f"substr(key, 1, {len(QUESTION_NOTE)}) = '{QUESTION_NOTE}'"
 )
 _STATUS_OF_LINK = {"supersedes": "superseded", "consolidates": "consolidated"}
 """The status that the source of a link gave its target, by the type of the link."""
 _SUCCESSIONS = (
-    "SELECT source, target, type FROM links WHERE namespace = %s "
+    "SELECT source, target, type FROM links WHERE $own "
     "AND type IN ('supersedes', 'consolidates') AND"
 )
 _Key = tuple[str, str, str]
-_ANY_MEMORY = "SELECT 1 FROM memories WHERE namespace = %s AND id >= '' LIMIT 1"
+_ANY_MEMORY = "SELECT 1 FROM memories WHERE $own AND id >= '' LIMIT 1"
 
 
 class ErasedMemory(NamedTuple):
@@ -72,29 +72,29 @@ class _Erased:
     def counts(self) -> list[Statement]:
         """Count the rows of each kind that are of them, or name them."""
         own, ids, sequences = self._own, self._ids, self._sequences
-        of_memory = "memory = ANY(%s::integer[])"
+        of_memory = "memory $any_row"
         return [
-            Statement(
+            shared(
                 "SELECT 'memories', count(*) FROM (SELECT \"row\" FROM memories WHERE "
-                'namespace = %s AND "row" = ANY(%s::integer[]) UNION SELECT "row" FROM memories '
-                "WHERE namespace = %s AND id = ANY(%s::text[])) AS found",
+                '$own AND $row $any_row UNION SELECT $row FROM memories '
+                "WHERE $own AND id $any_text) AS found",
                 (own, self._rows, own, ids),
             ),
             *self._dialect.count_parts(own, self._rows),
             _counted("former_vectors", "former_vectors", of_memory, own, sequences),
-            Statement(
-                f"SELECT 'links', count(*) FROM ({_LINKS} source = ANY(%s::text[]) UNION "
-                f"{_LINKS} target = ANY(%s::text[])) AS found",
+            shared(
+                f"SELECT 'links', count(*) FROM ({_LINKS} source $any_text UNION "
+                f"{_LINKS} target $any_text) AS found",
                 (own, ids, own, ids),
             ),
             _counted("events", "events", of_memory, own, sequences),
-            Statement(
-                "SELECT 'idempotency_keys', count(payload ->> 'key') FROM events "
-                f"WHERE namespace = %s AND {of_memory}",
+            shared(
+                "SELECT 'idempotency_keys', count($key) FROM events $events_by_memory "
+                f"WHERE $own AND {of_memory}",
                 (own, sequences),
             ),
             _counted(
-                "mentions", "events", f"{_NAMES_OTHER} AND NOT {of_memory}", own, ids, sequences
+                "mentions", _BY_OTHER, f"{_NAMES_OTHER} AND NOT {of_memory}", own, ids, sequences
             ),
         ]  # fmt: skip
 
@@ -102,25 +102,22 @@ class _Erased:
         """Erase them, their links, events and former vectors, and the links in other events."""
 
         def without(table: str, condition: str, values: Sequence[Any]) -> Statement:
-            return Statement(
-                f"DELETE FROM {table} WHERE namespace = %s AND {condition}", (self._own, values)
-            )
+            return shared(f"DELETE FROM {table} WHERE $own AND {condition}", (self._own, values))
 
         return [
-            without("links", "source = ANY(%s::text[])", self._ids),
-            without("links", "target = ANY(%s::text[])", self._ids),
-            without("events", "memory = ANY(%s::integer[])", self._sequences),
-            without("former_vectors", "memory = ANY(%s::integer[])", self._sequences),
-            without("events", f"{_NAMES_OTHER} AND type = 'link'", self._ids),
+            without("links", "source $any_text", self._ids),
+            without("links", "target $any_text", self._ids),
+            without("events", "memory $any_row", self._sequences),
+            without("former_vectors", "memory $any_row", self._sequences),
+            without(_BY_OTHER, f"{_NAMES_OTHER} AND type = 'link'", self._ids),
             *self._dialect.erase_rows(self._own, self._rows),
         ]
 
     def forget_mentions(self, send: Send) -> None:
         """Take what names them out of the events of others."""
         [naming] = send(
-            Statement(
-                "SELECT seq, actor, payload::text FROM events WHERE namespace = %s "
-                f"AND {_NAMES_OTHER}",
+            shared(
+                f"SELECT seq, actor, $payload FROM {_BY_OTHER} WHERE $own AND {_NAMES_OTHER}",
                 (self._own, self._ids),
             )
         )
@@ -145,12 +142,12 @@ def erase(
         return NOTHING_ERASED, False
     erased = _Erased(namespace, memories, dialect)
     ids = {memory.id for memory in memories}
-    counts, questions = erased.counts(), Statement(_QUESTIONS, (namespace,))
+    counts, questions = erased.counts(), shared(_QUESTIONS, (namespace,))
     *before, notes = send(*counts, questions)
     naming = without_erased(notes, ids)
     send(*erased.commands(), *_rewrite_notes(namespace, naming, dialect))
     erased.forget_mentions(send)
-    *after, notes, others = send(*counts, questions, Statement(_ANY_MEMORY, (namespace,)))
+    *after, notes, others = send(*counts, questions, shared(_ANY_MEMORY, (namespace,)))
     still = without_erased(notes, ids)
     erasure = checked(_sums(before, naming), _sums(after, still), dialect.erased)
     _bury(namespace, erasing, [memory.id for memory in memories], dialect, send)
@@ -159,8 +156,8 @@ def erase(
 
 def _counted(kind: str, table: str, condition: str, *parameters: Any) -> Statement:
     """Count the rows of a table that are of a namespace, the first parameter, as a kind."""
-    select = f"SELECT '{kind}', count(*) FROM {table} WHERE namespace = %s AND {condition}"
-    return Statement(select, parameters)
+    select = f"SELECT '{kind}', count(*) FROM {table} WHERE $own AND {condition}"
+    return shared(select, parameters)
 
 
 def _sums(answers: Iterable[Any], naming: Sized = ()) -> dict[str, int]:
@@ -175,8 +172,8 @@ def _rewrite_notes(
     """Give notes of some keys another value, and erase those that have none."""
     gone = [key for key, value in values.items() if value is None]
     left = [(namespace, key, value) for key, value in values.items() if value is not None]
-    delete = "DELETE FROM notes WHERE namespace = %s AND key = ANY(%s::text[])"
-    erasing = [Statement(delete, (namespace, gone))] if gone else []
+    delete = "DELETE FROM notes WHERE $own AND key $any_text"
+    erasing = [shared(delete, (namespace, gone))] if gone else []
     return [*erasing, *(dialect.replace("notes", left) if left else [])]
 
 
@@ -185,9 +182,9 @@ def _rewrite_events(
 ) -> list[Command]:
     """Give events of some places another actor and payload."""
     rows = [(actor, payload_text(payload), namespace, seq) for seq, actor, payload in events]
-    update = "UPDATE events SET actor = %s, payload = %s::json WHERE namespace = %s AND seq = %s"
+    update = "UPDATE events SET actor = %s, payload = $json WHERE $own AND seq = %s"
     keys = [(namespace, seq) for seq, *_ in events]
-    return [Many(update, rows), *dialect.renew("events", "namespace = %s AND seq = %s", keys)]
+    return [Many(worded(update), rows), *dialect.renew("events", "$own AND seq = %s", keys)]
 
 
 def _bury(
@@ -211,8 +208,8 @@ def erase_user(op: Delete, after: int, dialect: Dialect, send: Send) -> tuple[Er
     namespace, user_id = op.namespace, str(op.user_id)
     _, naming = send(
         lock(namespace),
-        Statement(
-            "SELECT seq, actor, payload::text, memory, type FROM events WHERE namespace = %s "
+        shared(
+            "SELECT seq, actor, $payload, memory, type FROM events WHERE $own "
             f"AND seq > %s AND {_NAMES_USER} ORDER BY seq LIMIT %s",
             (namespace, after, user_id, ERASED_AT_ONCE),
         ),
@@ -223,8 +220,8 @@ def erase_user(op: Delete, after: int, dialect: Dialect, send: Send) -> tuple[Er
     written = [
         memory for _, actor, _, memory, type in naming if (actor, type) == (user_id, "write")
     ]
-    select = 'SELECT "row" FROM memories WHERE namespace = %s AND sequence = ANY(%s::integer[])'
-    [found] = send(Statement(select, (namespace, written)))
+    select = "SELECT $row FROM memories WHERE $own AND sequence $any_row"
+    [found] = send(shared(select, (namespace, written)))
     rows = [row for (row,) in found]
     rewritten = [
         (
@@ -241,7 +238,7 @@ def erase_user(op: Delete, after: int, dialect: Dialect, send: Send) -> tuple[Er
         _counted(
             "mentions",
             "events",
-            f"seq = ANY(%s::bigint[]) AND {_NAMES_USER}",
+            f"seq $any_number AND {_NAMES_USER}",
             *(namespace, places, user_id),
         ),
     )
@@ -252,7 +249,7 @@ def erase_user(op: Delete, after: int, dialect: Dialect, send: Send) -> tuple[Er
 
 def _forget_in_questions(op: Delete, dialect: Dialect, send: Send) -> tuple[Erasure, None]:
     """Erase the labelled questions whose filter is about a user."""
-    questions = Statement(_QUESTIONS, (op.namespace,))
+    questions = shared(_QUESTIONS, (op.namespace,))
     _, notes = send(lock(op.namespace), questions)
     naming = without_erased(notes, user_id=op.user_id)
     if not naming:
@@ -269,19 +266,19 @@ def erase_name(namespace: str, kept: Sequence[str], dialect: Dialect, send: Send
     None, with nothing done, if it has memories, or is not there. Notes that are `kept` stay, and
     the name with them.
     """
-    there, memories = send(lock(namespace), Statement(_ANY_MEMORY, (namespace,)))
+    there, memories = send(lock(namespace), shared(_ANY_MEMORY, (namespace,)))
     if memories or not there:
         return None
-    others = "NOT key = ANY(%s::text[])"
+    others = "NOT key $any_text"
     counts = [
         _counted("events", "events", "memory = 0", namespace),
         _counted("notes", "notes", others, namespace, list(kept)),
     ]
     before = _sums(send(*counts))
     *_, left = send(
-        Statement("DELETE FROM events WHERE namespace = %s AND memory = 0", (namespace,)),
-        Statement(f"DELETE FROM notes WHERE namespace = %s AND {others}", (namespace, list(kept))),
-        Statement("SELECT 1 FROM notes WHERE namespace = %s LIMIT 1", (namespace,)),
+        shared("DELETE FROM events WHERE $own AND memory = 0", (namespace,)),
+        shared(f"DELETE FROM notes WHERE $own AND {others}", (namespace, list(kept))),
+        shared("SELECT 1 FROM notes WHERE $own LIMIT 1", (namespace,)),
     )
     if not left:
         send(*dialect.erase_name(namespace))
@@ -334,8 +331,8 @@ def let_hold(
     if at is None or not gone:
         return ()
     out, into = send(
-        Statement(f"{_SUCCESSIONS} source = ANY(%s::text[])", (namespace, gone)),
-        Statement(f"{_SUCCESSIONS} target = ANY(%s::text[])", (namespace, gone)),
+        shared(f"{_SUCCESSIONS} source $any_text", (namespace, gone)),
+        shared(f"{_SUCCESSIONS} target $any_text", (namespace, gone)),
     )
     erased = set(gone)
     lost = [link for link in map(tuple, out) if link[1] not in erased]
@@ -343,7 +340,7 @@ def let_hold(
         return ()
     targets = sorted({target for _, target, _ in lost})
     beside, rows = send(
-        Statement(f"{_SUCCESSIONS} target = ANY(%s::text[])", (namespace, targets)),
+        shared(f"{_SUCCESSIONS} target $any_text", (namespace, targets)),
         select_states(namespace, targets),
     )
     kept = {(target, type) for source, target, type in beside if source not in erased}
@@ -404,9 +401,9 @@ def _hand_on(
         return
     made = [Link(namespace, *link, 1.0, at) for link in links]
     sources = sorted({link.source for link in made})
-    select = "SELECT id, sequence FROM memories WHERE namespace = %s AND id = ANY(%s::text[])"
+    select = "SELECT id, sequence FROM memories WHERE $own AND id $any_text"
     found, [[last]] = send(
-        Statement(select, (namespace, sources)), dialect.reserve(namespace, len(made))
+        shared(select, (namespace, sources)), dialect.reserve(namespace, len(made))
     )
     sequence_of = dict(found)
     entries = [(sequence_of[link.source], link_event(link, actor, at)) for link in made]

@@ -19,7 +19,7 @@ from salience.retrieval.operations import (
 )
 from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
-from salience.stores.tables.commands import Abandon, Command, Send, Statement
+from salience.stores.tables.commands import Abandon, Command, Send, Statement, shared
 from salience.stores.tables.dialect import (
     SELECT_SETS,
     Dialect,
@@ -35,13 +35,13 @@ from salience.stores.tables.dialect import (
 _EVENTS_AT_ONCE = 20_000  # events read while others wait for the connection
 _COLUMNS = (
     "events.seq, events.type, events.memory, coalesce(first.id, later.id), events.at, "
-    "events.actor, events.session, events.payload::text"
+    "events.actor, events.session, events.$payload"
 )
 _MEMORY_OF_EVENT = (  # most have the row that they began with, for which PostgreSQL has an index
-    "LEFT JOIN memories AS first ON first.namespace = events.namespace "
-    'AND first."row" = events.memory AND first.sequence = events.memory '
-    "LEFT JOIN memories AS later ON later.namespace = events.namespace "
-    'AND later.sequence = events.memory AND later."row" <> later.sequence'
+    "LEFT JOIN memories AS first ON first.$namespace = events.$namespace "
+    "AND first.$row = events.memory AND first.sequence = events.memory "
+    "LEFT JOIN memories AS later ON later.$namespace = events.$namespace "
+    "AND later.sequence = events.memory AND later.$row <> later.sequence"
 )
 LogEntry = tuple[int, Event]
 """The sequence number of a memory (0 for all), and an event of it."""
@@ -71,9 +71,9 @@ def log(op: Log, dialect: Dialect, send: Send) -> tuple[str, ...]:
 
 def select_keys(namespace: str, keys: Iterable[str]) -> Statement:
     """Read those of some idempotency keys that an event of the namespace has."""
-    return Statement(
-        "SELECT payload ->> 'key' FROM events WHERE namespace = %s AND payload IS NOT NULL "
-        "AND payload ->> 'key' IS NOT NULL AND payload ->> 'key' = ANY(%s::text[])",
+    return shared(
+        "SELECT $key FROM events $events_by_key WHERE $own AND payload IS NOT NULL "
+        "AND $key IS NOT NULL AND $key $any_text",
         (namespace, list(keys)),
     )
 
@@ -153,7 +153,7 @@ def events(op: Events, send: Send, until: int | None = None) -> list[Event]:
     rows: list[Sequence[Any]] = []
     after, is_end = op.after, False
     while not is_end:
-        page, *told = send(Statement(select, (op.namespace, after, *values)), *tombstones)
+        page, *told = send(shared(select, (op.namespace, after, *values)), *tombstones)
         rows += page
         is_end = not in_pages or len(page) < _EVENTS_AT_ONCE
         after = page[-1][0] if page else after
@@ -170,26 +170,22 @@ def events(op: Events, send: Send, until: int | None = None) -> list[Event]:
 def _selected(op: Events, send: Send, until: int | None) -> tuple[str, list[Any]]:
     """The statement that selects events of a namespace after a place, and its other values."""
     select = (
-        f"SELECT {_COLUMNS} FROM events {_MEMORY_OF_EVENT} "
-        "WHERE events.namespace = %s AND events.seq > %s"
+        f"SELECT {_COLUMNS} FROM events {_MEMORY_OF_EVENT} WHERE events.$own AND events.seq > %s"
     )
     values: list[Any] = []
     if until is not None:
         select += " AND events.seq <= %s"
         values.append(until)
     if op.types is not None:
-        select += " AND events.type = ANY(%s::text[])"
+        select += " AND events.type $any_text"
         values.append(list(op.types))
     if op.keys is not None:  # with the condition of the index over keys
-        select += (
-            " AND events.payload IS NOT NULL AND events.payload ->> 'key' IS NOT NULL "
-            "AND events.payload ->> 'key' = ANY(%s::text[])"
-        )
+        select += " AND events.payload IS NOT NULL AND $key IS NOT NULL AND $key $any_text"
         values.append(list(op.keys))
     if op.ids is not None:
-        own = "SELECT sequence FROM memories WHERE namespace = %s AND id = ANY(%s::text[])"
-        [sequences] = send(Statement(own, (op.namespace, list(op.ids))))
-        select += " AND events.memory = ANY(%s::integer[])"
+        own = "SELECT sequence FROM memories WHERE $own AND id $any_text"
+        [sequences] = send(shared(own, (op.namespace, list(op.ids))))
+        select += " AND events.memory $any_row"
         values.append([0, *(sequence for (sequence,) in sequences)])
     return select, values
 
@@ -251,9 +247,9 @@ def former_vectors(
     """The vectors that edits replaced, each with the place of the edit in the log, and its name."""
     own = () if op.edits is None else (list(op.edits),)
     rows, stored_sets = send(
-        Statement(
-            "SELECT event, name, vector FROM former_vectors WHERE namespace = %s "
-            + ("AND event = ANY(%s::bigint[]) " if own else "")
+        shared(
+            "SELECT event, name, vector FROM former_vectors WHERE $own "
+            + ("AND event $any_number " if own else "")
             + "ORDER BY event, name",
             (op.namespace, *own),
         ),
@@ -273,7 +269,7 @@ def former_vectors(
 
 def _select_tombstones(op: Events) -> Statement:
     """Read the tombstones of a namespace after a place of its log."""
-    return Statement(
+    return shared(
         "SELECT at, actor, kind, memories, seq FROM erasures WHERE namespace = %s AND seq > %s",
         (name_hash(op.namespace), op.after),
     )
@@ -290,7 +286,7 @@ def tombstones(
     new: Sequence[Tombstone], namespaces: Iterable[str], dialect: Dialect, send: Send
 ) -> list[Tombstone]:
     """All tombstones of the store, after some of another were added; logs go on behind these."""
-    select = Statement(f"SELECT {', '.join(Tombstone._fields)} FROM erasures")
+    select = shared(f"SELECT {', '.join(Tombstone._fields)} FROM erasures")
     [held] = send(select)
     if new:
         taken = {(namespace, seq) for namespace, seq, *_ in held}
@@ -304,7 +300,7 @@ def tombstones(
 
 def last_tombstone(namespace: str) -> Statement:
     """Read the place of the last tombstone of a namespace, 0 for none."""
-    return Statement(
+    return shared(
         "SELECT coalesce(max(seq), 0) FROM erasures WHERE namespace = %s",
         (name_hash(namespace),),
     )
@@ -314,7 +310,7 @@ def forget_actor(namespace: str, user_id: str, dialect: Dialect, send: Send) -> 
     """Take the name of a user out of the tombstones of a namespace."""
     own = name_hash(namespace)
     [renamed] = send(
-        Statement(
+        shared(
             "UPDATE erasures SET actor = NULL WHERE namespace = %s AND actor = %s RETURNING seq",
             (own, user_id),
         )

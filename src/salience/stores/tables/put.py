@@ -12,7 +12,7 @@ from salience.records.record import Draft, Edit, MemoryRecord
 from salience.retrieval.operations import OWNER_FIELDS, FindByHash, KeyOfOwner, Put
 from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
-from salience.stores.tables.commands import Abandon, Command, Many, Send, Statement
+from salience.stores.tables.commands import Abandon, Command, Many, Send, shared, worded
 from salience.stores.tables.dialect import (
     SELECT_SETS,
     Dialect,
@@ -219,10 +219,11 @@ def _reads(op: Put, name: str, dialect: Dialect) -> dict[str, Command]:
     if drafts:
         reads["replaced"] = select_stored(name, [each.record.id for each in drafts], locked=True)
     if edits:
-        reads["vectors"] = Statement(
-            'SELECT vectors."row", vectors.name, vectors.vector FROM memories JOIN vectors ON '
-            'vectors.namespace = memories.namespace AND vectors."row" = memories."row" '
-            "WHERE memories.namespace = %s AND memories.id = ANY(%s::text[])",
+        reads["vectors"] = shared(
+            "SELECT vectors.$row, vectors.name, vectors.vector FROM memories "
+            "JOIN vectors $vectors_by_row ON "
+            "vectors.$namespace = memories.$namespace AND vectors.$row = memories.$row "
+            "WHERE memories.$own AND memories.id $any_text",
             (name, edits),
         )
     if vectors:
@@ -230,21 +231,21 @@ def _reads(op: Put, name: str, dialect: Dialect) -> dict[str, Command]:
     if keys:
         reads["keys"] = select_keys(name, keys)
     if sources:
-        reads["sources"] = Statement(
-            "SELECT id, sequence FROM memories WHERE namespace = %s AND id = ANY(%s::text[])",
+        reads["sources"] = shared(
+            "SELECT id, sequence FROM memories WHERE $own AND id $any_text",
             (name, sources),
         )
     if unlinks:
-        reads["links"] = Statement(
-            "SELECT source, target, type FROM links WHERE namespace = %s "
-            "AND source = ANY(%s::text[])",
+        reads["links"] = shared(
+            "SELECT source, target, type FROM links WHERE $own AND source $any_text",
             (name, unlinks),
         )
     if op.seen is not None and op.seen.namespace == name:
         for column, seen, after in op.seen.lookups():
-            reads[column] = Statement(
-                f'SELECT id, "row", {column}, {", ".join(OWNER_FIELDS)} FROM memories '
-                f'WHERE namespace = %s AND {column} = ANY(%s::bigint[]) AND "row" > %s',
+            reads[column] = shared(
+                f"SELECT id, $row, {column}, {', '.join(OWNER_FIELDS)} FROM memories "
+                f"$memories_by_{column.removesuffix('_key')} WHERE $own "
+                f"AND {column} $any_number AND $row > %s",
                 (name, seen, after),
             )
     if op.also is not None and op.also.namespace == name:
@@ -294,9 +295,10 @@ def _add_memory(
 def find_by_hash(op: FindByHash, send: Send) -> dict[int, tuple[int, ...]]:
     """Rows by a hash of their text, outside of any session, or of the attribute they state."""
     [found] = send(
-        Statement(
-            f'SELECT {op.column}, "row" FROM memories WHERE namespace = %s '
-            f"AND {op.column} = ANY(%s::bigint[])",
+        shared(
+            f"SELECT {op.column}, $row FROM memories "
+            f"$memories_by_{op.column.removesuffix('_key')} WHERE $own "
+            f"AND {op.column} $any_number",
             (op.namespace, list(op.keys)),
         )
     )
@@ -329,12 +331,12 @@ def _link_commands(op: Put, dialect: Dialect) -> list[Command]:
         )
         for link in op.links
     ]
-    delete = "DELETE FROM links WHERE namespace = %s AND source = %s AND target = %s AND type = %s"
+    delete = "DELETE FROM links WHERE $own AND source = %s AND target = %s AND type = %s"
     sources: dict[str, dict[str, None]] = {}
     for link in (*op.unlinks, *op.links):
         sources.setdefault(link.namespace, {})[link.source] = None
     return [
-        *([Many(delete, gone)] if gone else []),
+        *([Many(worded(delete), gone)] if gone else []),
         *dialect.replace("links", rows),
         *(each for name, ids in sources.items() for each in dialect.note_linked(name, list(ids))),
     ]

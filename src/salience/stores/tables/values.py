@@ -9,13 +9,13 @@ from typing import Any
 
 from salience.records.access_key import AccessKey
 from salience.retrieval.operations import Note, Notes, PutKey, ReadKeys, UseKey
-from salience.stores.tables.commands import Abandon, Send, Statement
+from salience.stores.tables.commands import Abandon, Send, shared
 from salience.stores.tables.dialect import Dialect
 
 
 def notes(op: Notes, send: Send) -> dict[str, str]:
     """The notes of a namespace by key."""
-    [rows] = send(Statement("SELECT key, value FROM notes WHERE namespace = %s", (op.namespace,)))
+    [rows] = send(shared("SELECT key, value FROM notes WHERE $own", (op.namespace,)))
     return dict(rows)
 
 
@@ -23,12 +23,12 @@ def note(op: Note, dialect: Dialect, send: Send) -> bool:
     """Set a note if its value is still the one expected; True if it was set."""
     where = (op.namespace, op.key)
     entering = [] if op.value is None else [dialect.enter(op.namespace)]
-    select = "SELECT value FROM notes WHERE namespace = %s AND key = %s FOR UPDATE"
-    *_, found = send(*entering, Statement(select, where))
+    select = "SELECT value FROM notes WHERE $own AND key = %s $locked"
+    *_, found = send(*entering, shared(select, where))
     if op.was != (found[0][0] if found else None):
         raise Abandon(False)
     if op.value is None:
-        send(Statement("DELETE FROM notes WHERE namespace = %s AND key = %s", where))
+        send(shared("DELETE FROM notes WHERE $own AND key = %s", where))
     else:
         send(*dialect.replace("notes", [(*where, op.value)]))
     return True
@@ -38,9 +38,9 @@ def read_keys(op: ReadKeys, send: Send) -> list[AccessKey]:
     """Access keys, all or of some ids, oldest first."""
     select = "SELECT id, version, last_used, entry FROM access_keys"
     if op.ids is None:
-        [rows] = send(Statement(select))
+        [rows] = send(shared(select))
     else:
-        [rows] = send(Statement(f"{select} WHERE id = ANY(%s::text[])", (list(op.ids),)))
+        [rows] = send(shared(f"{select} WHERE id $any_text", (list(op.ids),)))
     return sorted(_keys_of(rows), key=lambda key: (key.created_at, key.id))
 
 
@@ -63,7 +63,7 @@ def put_key(op: PutKey, dialect: Dialect, send: Send) -> bool:
         "(access_keys.version = excluded.version AND access_keys.entry = excluded.entry) "
         "RETURNING id"
     )
-    [written] = send(Statement(write, (op.key.id, op.key.version, entry)))
+    [written] = send(shared(write, (op.key.id, op.key.version, entry)))
     send(*dialect.renew("access_keys", "id = %s", written))
     return bool(written)
 
@@ -72,4 +72,4 @@ def use_key(op: UseKey, send: Send) -> None:
     """Note the last use of an access key, unless a later one is noted."""
     at = op.at.timestamp()
     write = "UPDATE access_keys SET last_used = %s WHERE id = %s AND coalesce(last_used, 0) < %s"
-    send(Statement(write, (at, op.id, at)))
+    send(shared(write, (at, op.id, at)))

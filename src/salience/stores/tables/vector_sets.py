@@ -15,7 +15,7 @@ from salience.records.record import Embedding
 from salience.retrieval.operations import CutOver, PutVectors
 from salience.retrieval.vector_sets import VectorSets, VectorSetsFigures
 from salience.stores import codec
-from salience.stores.tables.commands import Abandon, Send, Statement
+from salience.stores.tables.commands import Abandon, Send, shared
 from salience.stores.tables.dialect import (
     SELECT_SETS,
     Dialect,
@@ -27,8 +27,8 @@ from salience.stores.tables.dialect import (
 
 DROPPED_AT_ONCE = 2_000
 """Vectors of a namespace that are erased in one transaction; its other writers wait for it."""
-_KEYS = {"vectors": 'name, "row"', "former_vectors": "memory, event, name"}
-_OF_NAMES = "namespace = %s AND name = ANY(%s::text[])"
+_KEYS = {"vectors": "name, $row", "former_vectors": "memory, event, name"}
+_OF_NAMES = "$own AND name $any_text"
 
 
 class Run(Protocol):
@@ -54,8 +54,8 @@ def _put(
         *(dialect.lock_sets() if alone else ()),
         lock(namespace),
         SELECT_SETS,
-        Statement(
-            'SELECT "row" FROM memories WHERE namespace = %s AND "row" = ANY(%s::integer[])',
+        shared(
+            "SELECT $row FROM memories WHERE $own AND $row $any_row",
             (namespace, list(vectors)),
         ),
     )
@@ -89,10 +89,10 @@ def read_figures(send: Send) -> VectorSetsFigures:
     """The sets of vectors, and how far the one beside is."""
     [stored_sets] = send(SELECT_SETS)
     embedder, sets = parse_sets(stored_sets)
-    of_name = "JOIN vectors ON vectors.namespace = spaces.namespace AND vectors.name = %s"
+    of_name = "JOIN vectors ON vectors.$namespace = spaces.$namespace AND vectors.name = %s"
     [[[memories]], [[embedded]]] = send(
-        Statement("SELECT count(*) FROM memories"),
-        Statement(
+        shared("SELECT count(*) FROM memories"),
+        shared(
             f"SELECT count(*) FROM spaces {of_name}", (sets.stored_name("content", beside=True),)
         ),
     )
@@ -189,7 +189,7 @@ def drop(sets: VectorSets, namespaces: Iterable[str], dialect: Dialect, ask: Run
 def _select_left(own: tuple[str, list[str]], send: Send) -> list[Any]:
     """The vectors of some names that a namespace has."""
     return send(
-        *(Statement(f"SELECT 1 FROM {table} WHERE {_OF_NAMES} LIMIT 1", own) for table in _KEYS)
+        *(shared(f"SELECT 1 FROM {table} WHERE {_OF_NAMES} LIMIT 1", own) for table in _KEYS)
     )
 
 
@@ -200,8 +200,8 @@ def _drop_some(sets: VectorSets, own: tuple[str, list[str]], send: Send) -> bool
         raise Abandon(False)
     for table, key in _KEYS.items():
         some = f"SELECT {key} FROM {table} WHERE {_OF_NAMES} LIMIT {DROPPED_AT_ONCE}"
-        erase = f"DELETE FROM {table} WHERE namespace = %s AND ({key}) IN ({some}) RETURNING 1"
-        [erased] = send(Statement(erase, (own[0], *own)))
+        erase = f"DELETE FROM {table} WHERE $own AND ({key}) IN ({some}) RETURNING 1"
+        [erased] = send(shared(erase, (own[0], *own)))
         if erased:
             break
     return True

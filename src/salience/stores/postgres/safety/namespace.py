@@ -12,7 +12,7 @@ from salience.stores.findings import EXAMPLES, FIX, Problem, Quarantine, RowChec
 from salience.stores.postgres.sql.columns import SELECT_MEMORIES, Found, written
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.write.dialect import DIALECT, lock_namespace
-from salience.stores.tables.commands import Send, Statement
+from salience.stores.tables.commands import Send, Statement, shared
 
 _PAGE_MEMORIES = 1_000
 _SELECT_PAGE = (
@@ -96,7 +96,7 @@ class NamespaceChecks(RowChecks):
         return self._connections.read(lambda send: send(*statements), (self._namespace,))
 
     def select(self, sql: str, values: Sequence[Any]) -> list[Any]:
-        [rows] = self._read(Statement(sql, values))
+        [rows] = self._read(shared(sql, values))
         return rows
 
     def _mend(self, work: Callable[[Send], None]) -> None:
@@ -116,10 +116,10 @@ class NamespaceChecks(RowChecks):
                 f"FROM {table} t WHERE {self.within}{where}",
                 (*self.values, *values),
             )
-            [rows] = send(Statement(f"SELECT to_jsonb(t)::text {condition}", all_values))
+            [rows] = send(shared(f"SELECT to_jsonb(t)::text {condition}", all_values))
             found = ((self._namespace, json.loads(row)) for (row,) in rows)
             self.quarantine.keep(table, found, why)
-            send(Statement(f"DELETE {condition}", all_values))
+            send(shared(f"DELETE {condition}", all_values))
 
         return partial(self._mend, work)
 
