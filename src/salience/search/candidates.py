@@ -146,11 +146,11 @@ def candidates(request: SearchRequest, listed: int) -> Plan[CandidateTable]:
     cut = request.cutoff.apply(run, likely)
     if len(cut.final) < len(run.final):
         tables = [*tables, cut.final]
-    order, left = _order(run, tables)
-    rows, left = order[:listed], left[:listed]
+    order, exits = _order(run, tables)
+    rows, exits = order[:listed], exits[:listed]
     records = yield from ask(ReadRecords(rows, sound=True))
     there = np.array([record is not None for record in records], dtype=bool)  # not erased since
-    rows, left = rows[there], left[there]
+    rows, exits = rows[there], exits[there]
     gifts = yield from _gifts(run)
     return CandidateTable(
         request.text,
@@ -163,7 +163,7 @@ def candidates(request: SearchRequest, listed: int) -> Plan[CandidateTable]:
         tuple(_steps(run, tables, likely)),
         {route.name: _route(tables[0], route.name, rows) for route in run.profile.routes},
         tuple(_parts(run, rows)),
-        tuple(_rows(run, rows, left, records, likely, len(tables), gifts)),
+        tuple(_rows(run, rows, exits, records, likely, len(tables), gifts)),
         degraded,
         run.query.reading.taken,
     )
@@ -174,14 +174,14 @@ def _order(run: RankedRun, tables: Sequence[Candidates]) -> tuple[Rows, NDArray[
 
     Those that left together stand by score, then id; those without a score behind them.
     """
-    order, left = [tables[-1].rows], [np.full(len(tables[-1]), len(tables), dtype=np.intp)]
+    order, exits = [tables[-1].rows], [np.full(len(tables[-1]), len(tables), dtype=np.intp)]
     for place in range(len(tables) - 1, 0, -1):
         before, after = tables[place - 1], tables[place]
-        gone = before.take(~np.isin(before.rows, after.rows))
-        scores = np.nan_to_num(_column(run.scored, "score", gone.rows), nan=-np.inf)
-        order.append(gone.rows[best_first(scores, gone.tie_keys)])
-        left.append(np.full(len(gone), place, dtype=np.intp))
-    return np.concatenate(order), np.concatenate(left)
+        dropped = before.take(~np.isin(before.rows, after.rows))
+        scores = np.nan_to_num(_column(run.scored, "score", dropped.rows), nan=-np.inf)
+        order.append(dropped.rows[best_first(scores, dropped.tie_keys)])
+        exits.append(np.full(len(dropped), place, dtype=np.intp))
+    return np.concatenate(order), np.concatenate(exits)
 
 
 def _steps(
@@ -208,13 +208,13 @@ def _route(table: Candidates, name: str, rows: Rows) -> RouteColumn:
     """A route of the first table at some rows."""
     ranks, score = table.floats(f"{name}.rank"), f"{name}.score"
     scores = table.floats(score) if score in table.columns else np.full(len(table), np.nan)
-    found = ranks == ranks
-    last = scores[np.nanargmax(ranks)] if found.any() else np.nan
+    reached = ranks == ranks
+    last = scores[np.nanargmax(ranks)] if reached.any() else np.nan
     at_rows = _numbers(_column(table, f"{name}.rank", rows))
     return RouteColumn(
         tuple(None if rank is None else int(rank) for rank in at_rows),
         _numbers(table.at_rows(scores, rows)),
-        int(np.count_nonzero(found)),
+        int(np.count_nonzero(reached)),
         _number(last),
     )
 
@@ -245,7 +245,7 @@ def _gifts(run: RankedRun) -> Plan[Mapping[int, Sequence[Gift]]]:
 def _rows(
     run: RankedRun,
     rows: Rows,
-    left: NDArray[np.intp],
+    exits: NDArray[np.intp],
     records: Sequence[MemoryRecord | None],
     likely: Estimate | None,
     stages: int,
@@ -256,11 +256,11 @@ def _rows(
     if "change.marks" in run.scored.columns:
         marks = run.scored["change.marks"].tolist()
         newer = {r: ids for r, ids in zip(run.scored.rows.tolist(), marks, strict=True) if ids}
-    probabilities: list[float | None] = [None] * len(rows)
+    chances: list[float | None] = [None] * len(rows)
     if likely is not None:
-        known = np.isin(rows, likely.scored.rows)
-        for place, value in zip(np.flatnonzero(known), likely.of_rows(rows[known]), strict=True):
-            probabilities[place] = float(value)
+        scored = np.isin(rows, likely.scored.rows)
+        for place, value in zip(np.flatnonzero(scored), likely.of_rows(rows[scored]), strict=True):
+            chances[place] = float(value)
     return [
         CandidateRow(
             record.id,
@@ -278,11 +278,16 @@ def _rows(
             score,
             probability,
             stage if stage < stages else None,
-            tuple(Path(giver, record.id, type, given) for giver, type, given in gifts.get(row, ())),
+            tuple(Path(giver, record.id, type, gift) for giver, type, gift in gifts.get(row, ())),
             newer.get(row, ()),
         )
         for row, record, score, probability, stage in zip(
-            rows.tolist(), filter(None, records), scores, probabilities, left.tolist(), strict=True
+            rows.tolist(),
+            filter(None, records),
+            scores,
+            chances,
+            exits.tolist(),
+            strict=True,
         )
     ]
 

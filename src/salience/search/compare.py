@@ -126,7 +126,7 @@ class Comparison(HtmlResult):
             "shared": [self.shared(at) for at in range(1, len(self.profiles))],
             "memories": [memory.to_dict() for memory in self.memories],
             "degraded": list(self.degraded),
-            "taken": {word: list(others) for word, others in self.taken.items()},
+            "taken": {word: list(corrections) for word, corrections in self.taken.items()},
         }
 
     def lines(self) -> Iterator[str]:
@@ -243,23 +243,23 @@ def _standings(run: RankedRun, rows: Sequence[int]) -> list[Standing]:
     scores = [tree.value for tree in trees if tree is not None]
     spread = (max(scores) - min(scores) if scores else 0.0) or 1.0
     contributions = [None if tree is None else tree.contributions() for tree in trees]
-    parts = list(dict.fromkeys(part for own in contributions if own for part in own))
+    parts = list(dict.fromkeys(part for values in contributions if values for part in values))
     means = {
-        part: sum(own.get(part, 0.0) for own in contributions if own is not None) / len(scores)
+        part: sum(values.get(part, 0.0) for values in contributions if values) / len(scores)
         for part in parts
     }
     standings = []
-    for row, tree, own in zip(rows, trees, contributions, strict=True):
+    for row, tree, values in zip(rows, trees, contributions, strict=True):
         place, last_seen = run.final.position(row), run.last_seen(row)
-        left = None
+        exit_stage = None
         if place is None:
-            left = stages[0 if last_seen is None else last_seen + 1].label()
+            exit_stage = stages[0 if last_seen is None else last_seen + 1].label()
         standings.append(
             Standing(
                 run.rank(row) if place is None else place + 1,
                 None if tree is None else tree.value,
-                left,
-                {n: (own.get(n, 0.0) - means[n]) / spread for n in parts} if own else {},
+                exit_stage,
+                {n: (values.get(n, 0.0) - means[n]) / spread for n in parts} if values else {},
             )
         )
     return standings

@@ -61,8 +61,8 @@ class Cutoff:
             )
         probabilities = estimate.of_rows(run.final.rows)
         least = max(self.least, self.share * float(np.max(probabilities)))
-        own = float(estimate.of_rows(np.array([row], dtype=np.int64))[0])
-        return WhyNot("cut", f"its probability is {own:.3f}, below {least:.3f}", gap=least - own)
+        p = float(estimate.of_rows(np.array([row], dtype=np.int64))[0])
+        return WhyNot("cut", f"its probability is {p:.3f}, below {least:.3f}", gap=least - p)
 
 
 NO_CUTOFF = Cutoff()

@@ -264,31 +264,31 @@ def about(namespace: str, user: Any, filters: Filters, limit: Any, now: datetime
     """The plan of listing what holds of all that users said about themselves."""
     user, limit = optional_text("user", user), integer("limit", limit, *PAGE)
     of_user = None if user is None else of_person(user)
-    given = parse_filter(filters)
+    condition = parse_filter(filters)
     wheres = [
-        all_of(_in_force(now.timestamp()), part, given)
-        for part in (_told(user), all_of(_SAID_BY_USER, _NOT_GIVEN, of_user))
+        all_of(_in_force(now.timestamp()), part, condition)
+        for part in (_statements_filter(user), all_of(_SAID_BY_USER, _NOT_GIVEN, of_user))
     ]
-    asked = [ListRecords(namespace, where, limit) for where in wheres]
-    stated, said, *totals = yield [*asked, *(CountRecords(namespace, where) for where in wheres)]
+    lists = [ListRecords(namespace, where, limit) for where in wheres]
+    stated, said, *totals = yield [*lists, *(CountRecords(namespace, where) for where in wheres)]
     records = (*stated.records, *said.records)
-    found = tuple(record.id for record in records if _is_given(record))
-    links = (yield from ask(LinksOf(namespace, found))) if found else ()
+    given_ids = tuple(record.id for record in records if _is_given(record))
+    links = (yield from ask(LinksOf(namespace, given_ids))) if given_ids else ()
     restated = {link.target for link in links if link.type == SOURCE_LINK}
     facts = _facts([each for each in records if each.id not in restated], user)
     return About(user, facts, len(records), sum(totals))
 
 
-def _told(user: str | None) -> Filter:
+def _statements_filter(user: str | None) -> Filter:
     """The filter of what is told of a user, or of every user of the namespace.
 
     A fact that is kept for a user is about him in whatever words.
     """
-    told = Or((SAID_OF_SELF, _EXTRACTED, _PROFILE))
+    statements = Or((SAID_OF_SELF, _EXTRACTED, _PROFILE))
     if user is None:
-        return told
-    own = Compare("user_id", "eq", user)
-    return Or((all_of(own, _FACT), all_of(told, of_person(user))))
+        return statements
+    of_user = Compare("user_id", "eq", user)
+    return Or((all_of(of_user, _FACT), all_of(statements, of_person(user))))
 
 
 def _in_force(now: float) -> Filter:
@@ -302,45 +302,45 @@ def _in_force(now: float) -> Filter:
 
 
 @dataclass(frozen=True)
-class Told:
+class Belief:
     """A memory with the sentence of it that is believed, and the attribute that it states."""
 
     record: MemoryRecord
     reading: Reading
     statement: Statement | None
 
-    def takes_over(self, older: Told) -> bool:
+    def takes_over(self, older: Belief) -> bool:
         """Test whether this leaves nothing of an older one to tell."""
         newer, other = self.statement, older.statement
         if newer is not None and other is not None and newer.key == other.key:
             return newer.contradicts(other) or newer.confirms(other)
-        same = _words_of(self.reading.text) == _words_of(older.reading.text)
-        return same or opposite(self.reading, older.reading)
+        same_words = _words_of(self.reading.text) == _words_of(older.reading.text)
+        return same_words or opposite(self.reading, older.reading)
 
 
 def _facts(records: Sequence[MemoryRecord], user: str | None) -> tuple[PersonalFact, ...]:
     """The beliefs by topic, of those that exclude each other the latest."""
-    latest: list[tuple[Told, list[Told]]] = []
-    for told in sorted(told_in(records, user), key=lambda one: begins_at(one.record), reverse=True):
-        newer = next((each for each in latest if each[0].takes_over(told)), None)
+    latest: list[tuple[Belief, list[Belief]]] = []
+    for belief in sorted(beliefs(records, user), key=lambda b: begins_at(b.record), reverse=True):
+        newer = next((each for each in latest if each[0].takes_over(belief)), None)
         if newer is None:
-            latest.append((told, []))
+            latest.append((belief, []))
         else:
-            newer[1].append(told)
-    facts = [_fact(told, earlier) for told, earlier in latest]
+            newer[1].append(belief)
+    facts = [_fact(belief, earlier) for belief, earlier in latest]
     return tuple(sorted(facts, key=lambda fact: TOPICS.index(fact.topic)))
 
 
-def told_in(records: Sequence[MemoryRecord], user: str | None = None) -> Iterator[Told]:
+def beliefs(records: Sequence[MemoryRecord], user: str | None = None) -> Iterator[Belief]:
     """The memories that tell something that is believed."""
     for record, readings in zip(
         records, read_texts([_of_user(record.content, user) for record in records]), strict=True
     ):
-        found = believed(readings)
-        if found is None and readings and (_is_given(record) or record.review == CONFIRMED):
-            found = readings[0]
-        if found is not None:
-            yield Told(record, found, statement_of(record.content))
+        reading = believed(readings)
+        if reading is None and readings and (_is_given(record) or record.review == CONFIRMED):
+            reading = readings[0]
+        if reading is not None:
+            yield Belief(record, reading, statement_of(record.content))
 
 
 def _is_given(record: MemoryRecord) -> bool:
@@ -348,22 +348,22 @@ def _is_given(record: MemoryRecord) -> bool:
     return TOPIC_KEY in record.metadata or record.kind in ("profile", "fact")
 
 
-def _fact(told: Told, earlier: Sequence[Told]) -> PersonalFact:
-    record, reading = told.record, told.reading
+def _fact(belief: Belief, earlier: Sequence[Belief]) -> PersonalFact:
+    record, reading = belief.record, belief.reading
     topic, is_confirmed = record.metadata.get(TOPIC_KEY), record.review == CONFIRMED
-    same = [each.record for each in earlier if _confirms(told, each)]
+    confirming = [each.record for each in earlier if _confirms(belief, each)]
     return PersonalFact(
         str(topic) if topic in TOPICS else reading.topic,
         record.in_effect(),
         tuple(each.record.id for each in earlier),
         reading.text,
         1.0 if is_confirmed else None if _is_given(record) else round(reading.belief, 3),
-        min(map(begins_at, (record, *same))),
+        min(map(begins_at, (record, *confirming))),
         is_confirmed,
     )
 
 
-def _confirms(newer: Told, older: Told) -> bool:
+def _confirms(newer: Belief, older: Belief) -> bool:
     if newer.statement is None or older.statement is None:
         return (newer.reading.denied > 0.5) == (older.reading.denied > 0.5)
     return newer.statement.confirms(older.statement)

@@ -49,24 +49,24 @@ def matching_passages(
 ) -> Plan[list[tuple[Passage, ...]]]:
     """The plan of finding the passages of hits that match, the best first; () for short texts."""
     contents = [None if record is None else record.content for record in records]
-    found = yield from find_passages(passage_route(profile.routes), query, rows, contents)
+    passage_lists = yield from find_passages(passage_route(profile.routes), query, rows, contents)
     return [
-        _best(content or "", own) if own else ()
-        for content, own in zip(contents, found, strict=True)
+        _best(content or "", passages) if passages else ()
+        for content, passages in zip(contents, passage_lists, strict=True)
     ]
 
 
-def _best(content: str, found: Sequence[FoundPassage]) -> tuple[Passage, ...]:
+def _best(content: str, passages: Sequence[FoundPassage]) -> tuple[Passage, ...]:
     """The passages of a text that match, the best first."""
     return tuple(
         Passage(
-            found[place].start,
-            found[place].end,
-            content[found[place].start : found[place].end],
-            found[place].heading,
+            passages[place].start,
+            passages[place].end,
+            content[passages[place].start : passages[place].end],
+            passages[place].heading,
             score,
             place + 1,
-            len(found),
+            len(passages),
         )
-        for place, score in best_passages(content, found)
+        for place, score in best_passages(content, passages)
     )

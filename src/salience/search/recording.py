@@ -133,7 +133,7 @@ def recorded(
     if recorder is None:
         return SearchPage((), is_kept=False)
     lines = recorder.lines()
-    found: list[RecordedSearch] = []
+    searches: list[RecordedSearch] = []
     for number in range(len(lines) if end is None else min(end, len(lines)), 0, -1):
         search = parse_line(recorder.path, number, lines[number - 1])
         if search is None or search.namespace != namespace:
@@ -142,10 +142,10 @@ def recorded(
             search.probability is not None and search.probability < below
         ):
             continue
-        if len(found) == limit:
-            return SearchPage(tuple(found), encode_search_cursor(number))
-        found.append(search)
-    return SearchPage(tuple(found))
+        if len(searches) == limit:
+            return SearchPage(tuple(searches), encode_search_cursor(number))
+        searches.append(search)
+    return SearchPage(tuple(searches))
 
 
 class SearchRecorder:

@@ -180,17 +180,17 @@ def further(options: Any, declared: type) -> Mapping[str, Any]:
     Raises:
         InvalidInput: it is no readable mapping, or names an option that there is not.
     """
-    given = mapping("options", options)
-    known = declared.__annotations__
-    for name in given:
-        if name not in known:
+    values = mapping("options", options)
+    allowed = declared.__annotations__
+    for name in values:
+        if name not in allowed:
             from difflib import get_close_matches
 
-            nearest = get_close_matches(str(name), known, 1)
+            nearest = get_close_matches(str(name), allowed, 1)
             hint = f"use {nearest[0]}, or another of" if nearest else "use some of"
-            remedy = f"{hint} {', '.join(known)}"
+            remedy = f"{hint} {', '.join(allowed)}"
             raise InvalidInput("options", f"has {shown(name)}, which is no option", remedy)
-    return given
+    return values
 
 
 @contextmanager
@@ -234,8 +234,8 @@ class SearchSettings:
         Raises:
             InvalidInput: `of_call` is no time zone.
         """
-        told = self.clock() if now is None else now
-        return zone_of(told, time_zone("time_zone", of_call), self.time_zone)
+        moment = self.clock() if now is None else now
+        return zone_of(moment, time_zone("time_zone", of_call), self.time_zone)
 
 
 @dataclass(frozen=True, eq=False)

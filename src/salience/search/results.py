@@ -279,10 +279,10 @@ class SearchResult(HtmlResult):
         Raises:
             InvalidInput: a hit has no such field.
         """
-        known = {*field_names(MemoryRecord), *_EVIDENCE}
+        available = {*field_names(MemoryRecord), *_EVIDENCE}
         for name in fields:
-            if name not in known:
-                remedy = f"use some of {', '.join(sorted(known))}"
+            if name not in available:
+                remedy = f"use some of {', '.join(sorted(available))}"
                 raise InvalidInput("fields", f"a hit has no {shown(name)}", remedy)
         names = ("id", *(name for name in fields if name != "id"))
         hits = [
@@ -293,14 +293,14 @@ class SearchResult(HtmlResult):
             }
             for hit in self.hits
         ]
-        whole: dict[str, Any] = {
+        members: dict[str, Any] = {
             "query": self.query,
             "probability": self.probability,
             "hits": hits,
         }
         if self.degraded:
-            whole["degraded"] = list(self.degraded)
-        return {name: value for name, value in whole.items() if value is not None}
+            members["degraded"] = list(self.degraded)
+        return {name: value for name, value in members.items() if value is not None}
 
     def to_pandas(self) -> Any:
         """A pandas DataFrame with a row for each hit: rank, score, similarity and its fields.
@@ -350,7 +350,7 @@ class SearchResult(HtmlResult):
             "search_id": self.search_id,
             "approximate": self.approximate,
             "degraded": list(self.degraded),
-            "taken": {word: list(others) for word, others in self.taken.items()},
+            "taken": {word: list(corrections) for word, corrections in self.taken.items()},
             "timings_ms": dict(self.timings_ms),
             "hits": hits,
         }

@@ -70,8 +70,8 @@ def search(request: SearchRequest) -> Plan[SearchResult]:
         final = run.final
         neighbors, neighbor_rows = _neighbors(final)
         rows = final.rows
-        [read] = yield [ReadRecords(np.concatenate([rows, neighbor_rows]), sound=True)]
-        records, neighbor_records = read[: len(rows)], read[len(rows) :]
+        [all_records] = yield [ReadRecords(np.concatenate([rows, neighbor_rows]), sound=True)]
+        records, neighbor_records = all_records[: len(rows)], all_records[len(rows) :]
         if None not in records:
             break
     if None in records and len(request.namespaces) == 1:
@@ -213,8 +213,8 @@ def _analyze_words(
     """`_analyze`, each part of it that has words of its own by those."""
     analysis, speakers, entities = yield from _analyze(request, during)
     if words := request.words.get("lexical"):
-        own, *_ = yield from _analyze(replace(request, text=words), None)
-        analysis = replace(analysis, **{name: getattr(own, name) for name in _OF_WORDS})
+        lexical, *_ = yield from _analyze(replace(request, text=words), None)
+        analysis = replace(analysis, **{name: getattr(lexical, name) for name in _OF_WORDS})
     if names := request.words.get("names"):
         *_, entities = yield from _analyze(replace(request, text=names), None)
     if meaning := request.words.get("semantic"):
@@ -227,13 +227,13 @@ def _analyze(
 ) -> Plan[tuple[QueryAnalysis, SpeakerMatches, Sequence[str]]]:
     """The analysis of the query, what is known of its speakers, and its entities."""
     text = request.text if during is None else _without(request.text, during.words)
-    others: Mapping[str, frozenset[str]] = {}
+    aliases: Mapping[str, frozenset[str]] = {}
     if request.profile.heeds_labels:
-        others = request.settings.aliases.others_in(text)
-    named = " ".join((text, *(name.title() for names in others.values() for name in sorted(names))))
+        aliases = request.settings.aliases.others_in(text)
+    full = " ".join((text, *(name.title() for names in aliases.values() for name in sorted(names))))
     by_sound = bool(request.profile.spelt_fields)
     questions: list[Op] = [
-        FindSpeakers(request.namespaces, *name_candidates(named), by_sound=by_sound),
+        FindSpeakers(request.namespaces, *name_candidates(full), by_sound=by_sound),
     ]
     possible: list[PossibleName] = []
     if request.profile.entity_fields:
@@ -247,9 +247,9 @@ def _analyze(
     if spelling:
         taken = yield from taken_words(request, text, names.pop(), speakers)
     if taken:
-        text, named = respelt(text, taken), respelt(named, taken)
+        text, full = respelt(text, taken), respelt(full, taken)
         speakers = yield from ask(
-            FindSpeakers(request.namespaces, *name_candidates(named), by_sound=True)
+            FindSpeakers(request.namespaces, *name_candidates(full), by_sound=True)
         )
     analysis = analyze_query(
         text,
@@ -262,8 +262,8 @@ def _analyze(
         rare=rare_speakers(speakers.turns, speakers.all_turns),
         taken=taken,
     )
-    if others:
-        terms = with_other_names(analysis.terms, others)
+    if aliases:
+        terms = with_other_names(analysis.terms, aliases)
         weights = analysis.weights and (
             *analysis.weights,
             *[1.0] * (len(terms) - len(analysis.terms)),
@@ -301,12 +301,12 @@ def _query_vector(
 
 def _blend(vectors: NDArray[np.float32]) -> Embedding:
     """The vector of a text; with that of the question in it, (text + w question) / length."""
-    whole, *question = vectors
+    text_vector, *question = vectors
     if not question:
-        return whole
-    blended = whole + _QUESTION_WEIGHT * question[0]
+        return text_vector
+    blended = text_vector + _QUESTION_WEIGHT * question[0]
     length = lengths(blended)
-    return (blended / length).astype(np.float32) if length else whole
+    return (blended / length).astype(np.float32) if length else text_vector
 
 
 def _known(knows: Callable[[str], float] | None, analysis: QueryAnalysis) -> float:
@@ -320,8 +320,8 @@ def _known(knows: Callable[[str], float] | None, analysis: QueryAnalysis) -> flo
 
 def _without(text: str, words: str) -> str:
     """A text without some of its words, unless nothing to look for would be left."""
-    rest = text.replace(words, " ", 1)
-    return rest if question_words(rest) else text
+    remaining = text.replace(words, " ", 1)
+    return remaining if question_words(remaining) else text
 
 
 def _within(where: Filter | None, during: TimeRange) -> Filter:
@@ -349,7 +349,7 @@ def _records_beside(
     """The records right before and after each hit."""
     by_row = dict(zip(rows.tolist(), records, strict=True))
     return [
-        tuple(one.in_effect() for row in sides if (one := by_row.get(row)) is not None)
+        tuple(record.in_effect() for row in sides if (record := by_row.get(row)) is not None)
         for sides in neighbors.T.tolist()
     ]
 

@@ -23,10 +23,10 @@ _READ_CHARACTERS = 20_000  # of a text
 def find_words(request: SearchRequest, text: str) -> list[FindWords]:
     """The question which words of a query no memory holds; none unless a route asks for it."""
     fields = request.profile.spelt_fields
-    asked = tuple(spelt_words(text)) if fields else ()
-    if not asked:
+    words = tuple(spelt_words(text)) if fields else ()
+    if not words:
         return []
-    return [FindWords(request.namespaces, asked, fields, request.settings.dictionary.knows)]
+    return [FindWords(request.namespaces, words, fields, request.settings.dictionary.knows)]
 
 
 def taken_words(
@@ -39,26 +39,26 @@ def taken_words(
     """
     if not near:
         return {}
-    rows = {row for others in near.values() for own in others.values() for row in own.newest}
+    rows = {row for others in near.values() for use in others.values() for row in use.newest}
     newest = np.array(sorted(rows)[-_MAX_READ:], dtype=np.int64)
     records = yield from ask(ReadRecords(newest, sound=True))
     texts = _texts_of(records, request.profile.spelt_fields)
-    seen = {word for text in texts for word in indexed_words(text)}
-    seen_names = {word for text in texts for word in capitalised(text)} - ORDINARY_WORDS
+    words_written = {word for text in texts for word in indexed_words(text)}
+    names_written = {word for text in texts for word in capitalised(text)} - ORDINARY_WORDS
     names = name_candidates(text).proper
     is_english = language_of(words(text)) is None
     taken: dict[str, Taken] = {}
     for word, others in near.items():
         if word in people.names:
-            own = set(_names(word, people))
-            meant = take(word, dict.fromkeys(own, 1), own, NO_DICTIONARY, is_name=True)
+            parts = set(_names(word, people))
+            choice = take(word, dict.fromkeys(parts, 1), parts, NO_DICTIONARY, is_name=True)
         else:
-            counts = {other: held.memories for other, held in others.items()}
+            counts = {other: use.memories for other, use in others.items()}
             is_name = word in names
-            known = seen_names if is_name else seen
-            meant = take(word, counts, known, request.settings.dictionary, is_name, is_english)
-        if meant is not None:
-            taken[word] = meant
+            written = names_written if is_name else words_written
+            choice = take(word, counts, written, request.settings.dictionary, is_name, is_english)
+        if choice is not None:
+            taken[word] = choice
     return taken
 
 

@@ -244,8 +244,8 @@ def context_request(
     if options.get("options") is not None:
         more = further(options["options"], TextOptions)
         with named_in(more):
-            given = {**options, **more, "options": None}
-            return context_request(query, max_tokens, settings, given)
+            all_options = {**options, **more, "options": None}
+            return context_request(query, max_tokens, settings, all_options)
     options = {**_DEFAULTS, **options}
     zone = settings.zone(options["time_zone"], options["now"])
     as_of = past_time(options["as_of"], settings, zone)
@@ -304,21 +304,21 @@ def context_request(
 
 def _without_searches(sections: Sequence[Section]) -> tuple[Section, ...]:
     """The sections that need no query; InvalidInput if there is none."""
-    kept = tuple(section for section in sections if section.source != "search")
-    if not kept:
+    remaining = tuple(section for section in sections if section.source != "search")
+    if not remaining:
         remedy = "give one, or a section that needs none, such as identity"
         raise InvalidInput("query", "is empty, and all sections search for it", remedy)
-    return kept
+    return remaining
 
 
 def _own(section: Section, filters: Filters, zone: tzinfo) -> dict[str, Any]:
     """The options of a section's search: its filter, its namespace, the most hits."""
     path = f"sections.{section.name}.filters"
-    given = ((section.filters, path), (filters, "filters"))
-    both = [f for each, at in given if (f := parse_filter(each, at, zone=zone)) is not None]
+    sources = ((section.filters, path), (filters, "filters"))
+    conditions = [f for each, at in sources if (f := parse_filter(each, at, zone=zone)) is not None]
     return {
         "limit": section.limit or (MAX_HITS if section.whole else SECTION_HITS),
-        "filters": And(tuple(both)) if both else None,
+        "filters": And(tuple(conditions)) if conditions else None,
         "namespaces": None if section.namespace is None else [section.namespace],
     }
 
@@ -334,7 +334,7 @@ def assemble(request: ContextRequest) -> Plan[Context]:
         gathered.append(
             (yield from gather(section, search, asked=bool(request.query), trace=request.trace))
         )
-    whole, beyond = gathered, 0
+    uncapped, beyond = gathered, 0
     if request.per_writer is not None:
         gathered, beyond = capped(gathered, request.per_writer)
     packing = Packing(
@@ -356,24 +356,24 @@ def assemble(request: ContextRequest) -> Plan[Context]:
         tokens=packing.tokens,
         max_tokens=request.max_tokens,
         format=request.format,
-        sections=tuple(_filled(one) for one in packed),
+        sections=tuple(_filled(part) for part in packed),
         provenance=tuple(source for block in blocks for source in _sources(block)),
         messages=(
             tuple(messages(blocks, request.references)) if request.format == "messages" else ()
         ),
         degraded=tuple(dict.fromkeys(_lacks(gathered, packing))),
-        taken={word: others for one in gathered for word, others in one.taken.items()},
+        taken={word: corrections for part in gathered for word, corrections in part.taken.items()},
         beyond_cap=beyond,
-        probability=next((p for one in gathered if (p := one.probability) is not None), None),
-        considered=tuple(_considered(packing, whole)) if request.trace else (),
+        probability=next((p for part in gathered if (p := part.probability) is not None), None),
+        considered=tuple(_considered(packing, uncapped)) if request.trace else (),
     )
 
 
 def _lacks(gathered: Sequence[Gathered], packing: Packing) -> Iterator[str]:
     """All that the context had to be done without."""
-    yield from (note for one in gathered for note in one.degraded)
+    yield from (note for part in gathered for note in part.degraded)
     is_empty = not any(block.pieces for block in packing.blocks.values())
-    if is_empty and any(one.items for one in packing.gathered):
+    if is_empty and any(part.items for part in packing.gathered):
         fence = packing.fence_tokens
         yield (
             f"max_tokens: no memory has room in {packing.max_tokens}; the fence around them "
@@ -381,13 +381,13 @@ def _lacks(gathered: Sequence[Gathered], packing: Packing) -> Iterator[str]:
         )
 
 
-def _considered(packing: Packing, whole: Sequence[Gathered]) -> Iterator[Considered]:
+def _considered(packing: Packing, uncapped: Sequence[Gathered]) -> Iterator[Considered]:
     """The fate of each memory that was gathered, section by section."""
-    for one, kept in zip(whole, packing.gathered, strict=True):
-        section = one.section.name
-        within, below = ({item.key for item in items} for items in (kept.items, one.below))
+    for part, packed in zip(uncapped, packing.gathered, strict=True):
+        section = part.section.name
+        within, below = ({item.key for item in items} for items in (packed.items, part.below))
         left_out = {piece.item.key: piece.left_out for piece in packing.blocks[section].pieces}
-        for item in (*one.items, *one.below):
+        for item in (*part.items, *part.below):
             outcome: Outcome = "no room"
             if item.key in left_out:
                 outcome = "shortened" if left_out[item.key] else "in"

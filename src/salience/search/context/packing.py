@@ -62,7 +62,7 @@ class Packing:
         self.references = references
         self.zone = zone
         self.refs = references_of(gathered)
-        self.blocks = {one.section.name: Block(one.section) for one in gathered}
+        self.blocks = {part.section.name: Block(part.section) for part in gathered}
         self.costs: dict[tuple[str, tuple[str, str]], int | None] = {}
         self._packed_keys: set[tuple[str, str]] = set()
         self._packed_texts: set[str] = set()
@@ -97,32 +97,32 @@ class Packing:
         Raises:
             InvalidInput: a section that has to be whole does not fit; names the tokens it needs.
         """
-        by_priority = sorted(self.gathered, key=lambda one: -one.section.priority)
+        ordered = sorted(self.gathered, key=lambda part: -part.section.priority)
         budgets = self._budgets()
         reserved = {
-            one.section.name: self._reserve(one, budgets[one.section.name]) for one in by_priority
+            part.section.name: self._reserve(part, budgets[part.section.name]) for part in ordered
         }
         spare = 0
         packed: dict[str, Packed] = {}
-        for one in by_priority:
-            name = one.section.name
+        for part in ordered:
+            name = part.section.name
             reserved[name] = 0
             allowed = self.max_tokens - self.tokens - sum(reserved.values())
             budget = budgets[name]
-            around = 0 if self._packed_keys else self._fence_of(one)
+            around = 0 if self._packed_keys else self._fence_of(part)
             if budget is not None:
                 allowed = min(allowed, budget + spare + around)
             before = self.tokens
-            without_room = self._fill(one, before + allowed)
+            without_room = self._fill(part, before + allowed)
             cost = self.tokens - before
             if budget is not None:
                 spare = max(budget + spare - max(cost - around, 0), 0)
             packed[name] = Packed(self.blocks[name], cost, allowed, without_room)
-        return [packed[one.section.name] for one in self.gathered]
+        return [packed[part.section.name] for part in self.gathered]
 
     def _budgets(self) -> dict[str, int | None]:
         """The budget of every section in tokens; their sum is at most `max_tokens`."""
-        budgets = {one.section.name: _tokens(one.section, self.max_tokens) for one in self.gathered}
+        budgets = {p.section.name: _tokens(p.section, self.max_tokens) for p in self.gathered}
         total = sum(budget for budget in budgets.values() if budget is not None)
         if total > self.max_tokens:
             raise InvalidInput(
@@ -137,8 +137,8 @@ class Packing:
         full = Block(gathered.section, tuple(map(self._piece, gathered.items)))
         alone = self.count(write([full], self.format, self.references)) - self.count("")
         # Beside others it also costs a gap, and a token if the counter rounds.
-        own = alone - self._fence_of(gathered) + self.count("\n\n") + 1
-        return max(0, min(budget, own))
+        tokens = alone - self._fence_of(gathered) + self.count("\n\n") + 1
+        return max(0, min(budget, tokens))
 
     def _fence_of(self, gathered: Gathered) -> int:
         """The tokens of the fence around a section; turns as they were said have none."""
@@ -151,8 +151,8 @@ class Packing:
         section = gathered.section
         fresh = [item for item in gathered.items if not self._is_packed(item)]
         if len(fresh) < len(gathered.items):
-            said = {item.key for item in gathered.items} - {item.key for item in fresh}
-            self.costs.update(((section.name, key), None) for key in said)
+            repeated = {item.key for item in gathered.items} - {item.key for item in fresh}
+            self.costs.update(((section.name, key), None) for key in repeated)
         for place, item in enumerate(fresh):
             if self._is_packed(item):  # the same text twice in one section
                 self.costs[section.name, item.key] = None
@@ -168,8 +168,8 @@ class Packing:
     def _piece(self, item: Item, text: str | None = None, left_out: int = 0) -> Piece:
         """A memory as the context holds it, by default the whole of it."""
         date = day(item.record.created_at, self.zone)
-        own = item.content if text is None else text
-        return Piece(item, self.refs[item.key], date, own, left_out)
+        content = item.content if text is None else text
+        return Piece(item, self.refs[item.key], date, content, left_out)
 
     def _pieces_of(self, section: Section, item: Item, max_tokens: int) -> Iterator[Piece]:
         """The whole of a memory; or of a long one, where it would take more than half of the room,
@@ -336,8 +336,8 @@ def messages(blocks: Sequence[Block], references: bool) -> list[dict[str, str]]:
     filled = (block for block in blocks if block.pieces)
     for in_turns, group in groupby(filled, lambda block: block.section.source == "recent"):
         if in_turns:
-            said = (piece for block in group for piece in block.ordered)
-            chat.extend(_turn(piece, references) for piece in said)
+            pieces = (piece for block in group for piece in block.ordered)
+            chat.extend(_turn(piece, references) for piece in pieces)
         else:
             recalled = fence(_plain([*group], references))
             chat.append({"role": "system", "content": recalled})

@@ -23,7 +23,7 @@ from salience.retrieval.candidates import Candidates
 from salience.retrieval.operations import ListRecords, ReadRecords, RowsById
 from salience.retrieval.plan import Plan, ask
 from salience.search.cutoff import DOUBTFUL
-from salience.search.listing import SAID_OF_SELF, told_in
+from salience.search.listing import SAID_OF_SELF, beliefs
 from salience.search.passages import Passage, excerpt, matching_passages
 from salience.search.request import HITS, SearchRequest
 from salience.search.search import rank
@@ -219,22 +219,22 @@ def gather(section: Section, request: SearchRequest, *, asked: bool, trace: bool
     if asked and section.source in ("search", "about_user"):
         run, degraded, _ = yield from rank(request)
         likely = estimate(run)
-        whole, run = run.final, request.cutoff.apply(run, likely)
-        found, final = len(whole), run.final
+        ranked, run = run.final, request.cutoff.apply(run, likely)
+        count, final = len(ranked), run.final
         fields = () if section.source == "about_user" else _FIELDS
         records = yield from ask(ReadRecords(final.rows, sound=True, fields=fields))
         passages = yield from matching_passages(request.profile, run.query, final.rows, records)
         items = _believed(section, _items(final, records, passages))
         below: tuple[Item, ...] = ()
-        if trace and len(final) < found:
-            rest = whole.take(~np.isin(whole.rows, final.rows))
-            records = yield from ask(ReadRecords(rest.rows, sound=True, fields=fields))
-            below = _items(rest, records, [()] * len(rest))
+        if trace and len(final) < count:
+            dropped = ranked.take(~np.isin(ranked.rows, final.rows))
+            records = yield from ask(ReadRecords(dropped.rows, sound=True, fields=fields))
+            below = _items(dropped, records, [()] * len(dropped))
         taken = run.query.reading.taken
         probability = None if likely is None else likely.of_any(likely.ranked)
-        if found and probability is not None and probability < DOUBTFUL:
+        if count and probability is not None and probability < DOUBTFUL:
             section = replace(section, title=f"{section.heading} ({_NO_DIRECT_ANSWER})")
-        if items or (found and likely is not None):  # or all that was found is cut
+        if items or (count and likely is not None):  # or all that was found is cut
             return Gathered(section, items, degraded, taken, probability, below)
         note = f"{section.name}: nothing matches the query; the most recent instead"
         section = replace(section, title=f"{section.heading} (nothing matches, the most recent)")
@@ -264,8 +264,8 @@ def _items(
     )
     rows = zip(records, table.rows.tolist(), scores, passages, marks, strict=True)
     return tuple(
-        Item(record, row, score=score, passages=own, newer=newer or ())
-        for record, row, score, own, newer in rows
+        Item(record, row, score=score, passages=matches, newer=newer or ())
+        for record, row, score, matches, newer in rows
         if record is not None
     )
 
@@ -282,8 +282,8 @@ def _believed(section: Section, items: tuple[Item, ...]) -> tuple[Item, ...]:
     """The memories that belong in a section, which may be of what is believed of the user alone."""
     if section.source != "about_user":
         return items
-    told = {one.record.id for one in told_in([item.record for item in items])}
-    return tuple(item for item in items if item.record.id in told)
+    believed_ids = {belief.record.id for belief in beliefs([item.record for item in items])}
+    return tuple(item for item in items if item.record.id in believed_ids)
 
 
 def capped(gathered: Sequence[Gathered], most: int) -> tuple[list[Gathered], int]:
@@ -292,16 +292,16 @@ def capped(gathered: Sequence[Gathered], most: int) -> tuple[list[Gathered], int
     Sections of higher priority take theirs first; a memory in several sections counts once.
     """
     taken: dict[str | None, dict[tuple[str, str], None]] = {}
-    for one in sorted(gathered, key=lambda one: -one.section.priority):
-        for item in one.items:
-            own = taken.setdefault(item.record.written_by, {})
-            if len(own) < most:
-                own[item.key] = None
-    kept = {key for own in taken.values() for key in own}
-    beyond = {item.key for one in gathered for item in one.items} - kept
+    for part in sorted(gathered, key=lambda part: -part.section.priority):
+        for item in part.items:
+            keys = taken.setdefault(item.record.written_by, {})
+            if len(keys) < most:
+                keys[item.key] = None
+    kept = {key for keys in taken.values() for key in keys}
+    beyond = {item.key for part in gathered for item in part.items} - kept
     return [
-        replace(one, items=tuple(item for item in one.items if item.key in kept))
-        for one in gathered
+        replace(part, items=tuple(item for item in part.items if item.key in kept))
+        for part in gathered
     ], len(beyond)
 
 
@@ -328,16 +328,16 @@ def whole_id(given: str, short: str, ids: Iterable[str]) -> str:
     Raises:
         InvalidInput: several do.
     """
-    found = [id for id in ids if reference(id).startswith(short)]
-    if len(found) > 1:
-        problem = f"{shown(given)} begins the ids of {len(found)} memories"
+    matches = [id for id in ids if reference(id).startswith(short)]
+    if len(matches) > 1:
+        problem = f"{shown(given)} begins the ids of {len(matches)} memories"
         raise InvalidInput("id", problem, "give more of it")
-    return found[0] if found else given
+    return matches[0] if matches else given
 
 
 def references_of(gathered: Sequence[Gathered]) -> dict[tuple[str, str], str]:
     """A reference for every memory, its id or a prefix of no other, by its key."""
-    ids = {item.key: item.record.id for one in gathered for item in one.items}
+    ids = {item.key: item.record.id for part in gathered for item in part.items}
     starts = cache(lambda size: Counter(map(itemgetter(slice(size)), ids.values())))
     refs: dict[tuple[str, str], str] = {}
     count_of = Counter[str]()

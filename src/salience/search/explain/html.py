@@ -32,8 +32,8 @@ def absence(why_not: WhyNot) -> Iterator[str]:
     """The conditions that a memory does not meet, and how it does on each route."""
     if why_not.unmet:
         conditions = [
-            (text(one.condition), text(", ".join(f"{n} is {v}" for n, v in one.values.items())))
-            for one in why_not.unmet
+            (text(unmet.condition), text(", ".join(f"{n} is {v}" for n, v in unmet.values.items())))
+            for unmet in why_not.unmet
         ]
         yield section(
             "What it does not meet", table(("asked for", "the memory"), conditions, stacked=True)
@@ -41,13 +41,13 @@ def absence(why_not: WhyNot) -> Iterator[str]:
     if why_not.routes:
         rows = [
             (
-                text(one.route),
-                "no evidence" if one.rank is None else f"number {one.rank}",
-                _figure_or_dash(one.score),
-                "all" if one.depth is None else f"first {one.depth}",
-                _figure_or_dash(one.cut),
+                text(route.route),
+                "no evidence" if route.rank is None else f"number {route.rank}",
+                _figure_or_dash(route.score),
+                "all" if route.depth is None else f"first {route.depth}",
+                _figure_or_dash(route.cut),
             )
-            for one in why_not.routes
+            for route in why_not.routes
         ]
         head = ("route", "it is", "with", "taken are", "the last has")
         yield section("On the routes", table(head, rows, numbers=(2, 4), stacked=True))
@@ -75,8 +75,8 @@ def score_parts(tree: Explanation, why_not: WhyNot | None) -> str:
         )
     for part in costs:
         if part.name in factors:
-            both = f"{figure(part.own)} against {figure(part.rival)}"
-            body += f"<p>{text(part.name)} costs it {figure(part.behind)}: {both}</p>"
+            comparison = f"{figure(part.own)} against {figure(part.rival)}"
+            body += f"<p>{text(part.name)} costs it {figure(part.behind)}: {comparison}</p>"
     return section(f"What makes up its score of {figure(tree.value)}", body)
 
 
@@ -103,8 +103,7 @@ def _part_rows(
 def passages(matching: Sequence[Passage]) -> str:
     """The passages of a long text that match, each with its place, its headings and its score."""
     rows = [
-        (f"{one.number} of {one.of}", text(one.heading), text(one.text), figure(one.score))
-        for one in matching
+        (f"{p.number} of {p.of}", text(p.heading), text(p.text), figure(p.score)) for p in matching
     ]
     head = ("passage", "under", "its text", "score")
     return section("Where it matches", table(head, rows, numbers=(3,), stacked=True))

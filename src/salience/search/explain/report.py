@@ -169,7 +169,7 @@ class ExplainReport(HtmlResult):
             "left": {name: to_json(value) for name, value in self.left.items()},
             "approximate": self.approximate,
             "degraded": list(self.degraded),
-            "taken": {word: list(others) for word, others in self.taken.items()},
+            "taken": {word: list(corrections) for word, corrections in self.taken.items()},
         }
 
     def _title(self) -> str:
@@ -239,13 +239,13 @@ class ExplainReport(HtmlResult):
             for route in self.why_not.routes:
                 yield _route_line(route.route, route.rank, route.score, route.cut)
             for part in self.why_not.parts[:MAX_LISTED]:
-                both = f"{figure(part.own)} against {figure(part.rival)}"
-                yield f"{part.name} costs it {figure(part.behind)}: {both}"
+                comparison = f"{figure(part.own)} against {figure(part.rival)}"
+                yield f"{part.name} costs it {figure(part.behind)}: {comparison}"
         if self.routes:
             yield "found by " + ", ".join(f"{name} ({rank})" for name, rank in self.routes.items())
-        for one in self.passages:
-            under = f" ({one.heading})" if one.heading else ""
-            yield f"passage {one.number} of {one.of}{under}: {shorten(one.text, 90)}"
+        for passage in self.passages:
+            under = f" ({passage.heading})" if passage.heading else ""
+            yield f"passage {passage.number} of {passage.of}{under}: {shorten(passage.text, 90)}"
         yield from left_notes(self.left)
         yield from (f"without {lack}" for lack in self.degraded)
         yield from taken_notes(self.taken)
@@ -280,7 +280,7 @@ def explain(
         raise NotFound(f"the memory {names[records.index(None)]!r} was deleted meanwhile")
     run, degraded, _ = yield from rank(request)
     likely = estimate(run)
-    read = frozenset() if request.cutoff == NO_CUTOFF else run.query.evidence
+    evidence = frozenset() if request.cutoff == NO_CUTOFF else run.query.evidence
     rival, reweighing = None if against is None else rows[-1], None
     reports = []
     for row, record in zip(rows[: len(ids)], records, strict=False):
@@ -293,7 +293,7 @@ def explain(
             compared = _against(run, aim, against)
             report = replace(report, against=compared, changes=_changes(run, aim, report.found))
         if all(run.last_seen(each) is not None for each in (row, rival) if each is not None):
-            reweighing = reweighing or Reweighing(run, read)
+            reweighing = reweighing or Reweighing(run, evidence)
             weights = yield from weight_changes(reweighing, aim)
             report = replace(report, weights=weights)
         reports.append(replace(report, degraded=degraded, approximate=bool(run.approximate)))
@@ -342,13 +342,13 @@ def _report(
 def _against(run: RankedRun, aim: Aim, id: str) -> Against:
     """The other memory of an aim, and what sets both apart."""
     rival = aim.rival or 0
-    own, other = run.tree(aim.row), run.tree(rival)
+    tree, other = run.tree(aim.row), run.tree(rival)
     rank, is_before = replace(aim, row=rival).rank(run) or run.rank(rival), aim.holds(run)
-    if own is None or other is None:
+    if tree is None or other is None:
         return Against(id, is_before, rank, None if other is None else other.value)
-    parts = [part for part in gaps(own, other) if part.behind]
+    parts = [part for part in gaps(tree, other) if part.behind]
     parts.sort(key=lambda part: (part.behind if is_before else -part.behind, part.name))
-    return Against(id, is_before, rank, other.value, own.value - other.value, tuple(parts))
+    return Against(id, is_before, rank, other.value, tree.value - other.value, tuple(parts))
 
 
 def _row(namespaces: tuple[str, ...], id: str, everywhere: bool) -> Plan[int]:
@@ -434,11 +434,11 @@ _NOTES: Mapping[tuple[str, ...], str] = {
 
 def left_notes(left: Mapping[str, Any]) -> Iterator[str]:
     """The notes of stages, in words where there are any, else name and value."""
-    told = dict(left)
+    remaining = dict(left)
     for names, words in _NOTES.items():
-        if told.keys() >= set(names):
-            yield words.format(*(_noted(told.pop(name)) for name in names))
-    yield from (f"{name}: {_noted(value)}" for name, value in told.items())
+        if remaining.keys() >= set(names):
+            yield words.format(*(_noted(remaining.pop(name)) for name in names))
+    yield from (f"{name}: {_noted(value)}" for name, value in remaining.items())
 
 
 def _noted(value: Any) -> str:

@@ -74,17 +74,17 @@ class Aim:
         if self.rival is None:
             return self.rank(run) is not None
         run = self._cut(run)
-        both = (self.row, self.rival)
-        seen, other = (-1 if at is None else at for at in map(run.last_seen, both))
-        if seen != other or seen < 0:
-            return seen > other
-        table = run.tables[seen]
-        places = [table.position(row) or 0 for row in both]
-        if seen == len(run.tables) - 1 or "score" not in table.columns:
+        rows = (self.row, self.rival)
+        stage, rival_stage = (-1 if at is None else at for at in map(run.last_seen, rows))
+        if stage != rival_stage or stage < 0:
+            return stage > rival_stage
+        table = run.tables[stage]
+        places = [table.position(row) or 0 for row in rows]
+        if stage == len(run.tables) - 1 or "score" not in table.columns:
             return places[0] < places[1]
         keys = table.tie_keys(np.array(places))
-        own, rival = zip((-table.floats("score")[places]).tolist(), keys, strict=True)
-        return bool(own < rival)
+        position, rival_position = zip((-table.floats("score")[places]).tolist(), keys, strict=True)
+        return bool(position < rival_position)
 
     def _cut(self, run: RankedRun) -> RankedRun:
         return run if self.cutoff == NO_CUTOFF else self.cutoff.apply(run, estimate(run))
@@ -150,33 +150,33 @@ class _Trial:
 
     def _search(self) -> Search:
         """Look for the nearest value: along lines, else step by step."""
-        own, ends, turned = self._own, (self._own + REACH, self._own - REACH), False
+        base, ends, turned = self._own, (self._own + REACH, self._own - REACH), False
         if not self._reweighing.is_added(self._name):
-            scale = max(1.0, abs(own))
-            return (yield from nearest(own, [scale * step for step in _FEW_STEPS], self._between))
+            scale = max(1.0, abs(base))
+            return (yield from nearest(base, [scale * step for step in _FEW_STEPS], self._between))
         for end in ends:
             turned |= yield end
-        guesses = [next(self._crossings(own, end), math.inf) for end in ends]
+        guesses = [next(self._crossings(base, end), math.inf) for end in ends]
         if min(guesses) < math.inf:
-            _, end = min((abs(guess - own), end) for guess, end in zip(guesses, ends, strict=True))
-            found = yield from self._along(own, end)
-            if found is not None and self._is_straight(found, end):
-                return found
+            _, end = min((abs(guess - base), end) for guess, end in zip(guesses, ends, strict=True))
+            crossing = yield from self._along(base, end)
+            if crossing is not None and self._is_straight(crossing, end):
+                return crossing
         else:
-            for value in (own + 1.0, own - 1.0):
+            for value in (base + 1.0, base - 1.0):
                 turned |= yield value
-            straight = all(map(self._is_straight, (own + 1.0, own - 1.0), ends))
+            straight = all(map(self._is_straight, (base + 1.0, base - 1.0), ends))
             if straight and not turned:
                 return None
-        return (yield from nearest(own, _STEPS, self._between))
+        return (yield from nearest(base, _STEPS, self._between))
 
     def _between(self, inside: float, outside: float) -> Search:
         """Look for the value between two of which only the second turns the outcome."""
-        found = yield from self._along(inside, outside)
-        if found is None:
+        value = yield from self._along(inside, outside)
+        if value is None:
             near = _NEAR if self._reweighing.is_added(self._name) else _LESS_NEAR
-            found = yield from edge(inside, outside, near, self._own)
-        return found
+            value = yield from edge(inside, outside, near, self._own)
+        return value
 
     def _along(self, inside: float, outside: float) -> Search:
         """Look where lines cross between two values; None if the outcome turns at none of these."""
@@ -193,12 +193,12 @@ class _Trial:
     def _crossings(self, inside: float, outside: float) -> Iterator[float]:
         """The values at which the outcome turns by lines between two values, the nearest first."""
         table, aim = self._run.scored, self._aim
-        own = table.position(aim.row)
-        if own is None:
+        at = table.position(aim.row)
+        if at is None:
             return
         low, high = self._tried[inside].scores, self._tried[outside].scores
         rivals = table.rows == aim.rival if aim.rival is not None else table.rows != aim.row
-        before, after = low[own] - low[rivals], high[own] - high[rivals]
+        before, after = low[at] - low[rivals], high[at] - high[rivals]
         crossed = (before < 0.0) != (after < 0.0)
         shares = before[crossed] / (before[crossed] - after[crossed])
         order = np.argsort(shares)
@@ -207,8 +207,8 @@ class _Trial:
         hits = 1 if aim.rival is not None else self._run.query.k
         turning = shares[order][(ahead < hits) != (behind < hits)].tolist()
         least = self._run.query.min_score
-        if least is not None and aim.rival is None and (low[own] < least) != (high[own] < least):
-            turning.append((low[own] - least) / (low[own] - high[own]))
+        if least is not None and aim.rival is None and (low[at] < least) != (high[at] < least):
+            turning.append((low[at] - least) / (low[at] - high[at]))
         shares = sorted(filter(math.isfinite, turning))[:_GUESSES]
         yield from (inside + share * (outside - inside) for share in shares)
 

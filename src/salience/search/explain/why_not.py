@@ -34,13 +34,13 @@ _SIGNS = {"eq": "=", "ne": "is not", "in": "in", "nin": "not in", "contains": "c
 
 def why_not(run: RankedRun, row: int) -> Plan[WhyNot]:
     """The plan of finding what dropped a row that is not among the hits."""
-    seen = run.last_seen(row)
-    if seen is None and run.query.where is not None:
+    last_stage = run.last_seen(row)
+    if last_stage is None and run.query.where is not None:
         unmet = yield from _unmet_conditions(run.query.where, row)
         if unmet:
             return _filtered(unmet)
-    place = 0 if seen is None else seen + 1
-    before = Candidates.empty() if seen is None else run.tables[seen]
+    place = 0 if last_stage is None else last_stage + 1
+    before = Candidates.empty() if last_stage is None else run.tables[last_stage]
     stage, free = run.profile.pipeline.stages[place], None
     if scores := {f"{route.name}.score" for route in stage.searched_routes()}:
         free = yield from run_profile(_without_depth(run), run.query, frozenset(scores))
@@ -183,13 +183,13 @@ def among_the_first(query: Query, candidates: Candidates, row: int) -> Callable[
     `min_score`.
     """
     place = candidates.position(row)
-    others = candidates.take(candidates.rows != row)
-    scores = others.floats("score")
+    rivals = candidates.take(candidates.rows != row)
+    scores = rivals.floats("score")
     least = -math.inf if query.min_score is None else query.min_score
-    order = best_first(scores, others.tie_keys, query.k)
+    order = best_first(scores, rivals.tie_keys, query.k)
     if len(order) < query.k or place is None:
         return lambda score: score >= least
-    [key], [rival_key] = candidates.tie_keys(np.array([place])), others.tie_keys(order[-1:])
+    [key], [rival_key] = candidates.tie_keys(np.array([place])), rivals.tie_keys(order[-1:])
     rival = float(scores[order[-1]])
 
     def beats(score: float) -> bool:
@@ -236,7 +236,7 @@ def rescored(tree: Explanation, part: str) -> Callable[[float], float] | None:
 
     def score(value: float) -> float:
         children = zip(inner, values, strict=True)
-        return _combined(tree.how, [own if f is None else f(value) for f, own in children])
+        return _combined(tree.how, [fixed if f is None else f(value) for f, fixed in children])
 
     return score
 
@@ -273,15 +273,15 @@ def nearest(
     """
     inside = {1.0: value, -1.0: value}
     for step in steps:
-        found = list[float]()
+        turning_points = list[float]()
         for sign in inside:
             outside = value + sign * step
             if (yield outside):
                 turning = yield from between(inside[sign], outside)
-                found.append(outside if turning is None else turning)
+                turning_points.append(outside if turning is None else turning)
             inside[sign] = outside
-        if found:
-            return min(found, key=lambda each: abs(each - value))
+        if turning_points:
+            return min(turning_points, key=lambda each: abs(each - value))
     return None
 
 
