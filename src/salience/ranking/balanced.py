@@ -140,9 +140,9 @@ def balanced_pipeline() -> Pipeline:
 
 def _standing() -> Signal:
     """The measure that decides between two that contradict each other, as in `activation`."""
-    kept = 1.0 + -1.0 * WhereIs("review", "incorrect", Constant(1.0))
-    told = Col("strength").default(1.0) * Col("confidence").default(1.0)
-    return (told * decay(0.05, days_since()) * kept).named("standing")
+    not_wrong = 1.0 + -1.0 * WhereIs("review", "incorrect", Constant(1.0))
+    strength = Col("strength").default(1.0) * Col("confidence").default(1.0)
+    return (strength * decay(0.05, days_since()) * not_wrong).named("standing")
 
 
 def _match() -> tuple[Signal, ...]:
@@ -213,8 +213,8 @@ def _asked_time() -> Signal:
     # A fact holds at other times than the one at which it was told: the last one before counts.
     of_time = OnDate() * (1.0 + -1.0 * IsFact()) + _LATEST_NAMED
     matches = minimum(1.0, 0.7 + 0.4 * HoldsTopic() + 0.3 * _SIMILARITY)
-    told = maximum(Col("mentions_date"), TellsOfDay())
-    return WhenQuery("query_names_date", maximum(of_time, told) * matches)
+    mentions = maximum(Col("mentions_date"), TellsOfDay())
+    return WhenQuery("query_names_date", maximum(of_time, mentions) * matches)
 
 
 def _answer_type() -> tuple[Signal, ...]:
@@ -230,18 +230,18 @@ def _answer_type() -> tuple[Signal, ...]:
 def _about_user() -> Signal:
     """Statements of the user about himself, and how he wants things done; most for a request."""
     # A note without a speaker is the user's if it says "I".
-    said = minimum(1.0, _USER + _NOBODY * (1.0 + -1.0 * at_most(Col("first_person"), 0)))
+    by_user = minimum(1.0, _USER + _NOBODY * (1.0 + -1.0 * at_most(Col("first_person"), 0)))
     weighed = 0.35 * _tells(CIRCUMSTANCE) + _tells(PREFERENCE) + _tells(HEALTH)
-    bears = weighed * said * exp(-0.02 * _CONTENT_WORDS)  # the longer, the more it is about
+    bears = weighed * by_user * exp(-0.02 * _CONTENT_WORDS)  # the longer, the more it is about
     # Only the user's: a note that says "always" is mostly about something else. A query for a name
     # seldom tells the assistant to do something.
     instruction = _tells(INSTRUCTION) * _USER
     instructs = _SIMILARITY * instruction * (1.0 + -0.5 * QueryFlag("query_asks_name"))
     # An allergy bears on a meal and a knee on a run; on medicine, either may.
     elsewhere = QueryFlag("query_is_about_food_or_sport") * (1.0 + -1.0 * Col("mentions_concern"))
-    safety = WhenQuery("query_is_about_body", (2.0 + -2.0 * elsewhere) * _tells(HEALTH) * said)
-    told = (1.0 + -1.0 * at_most(Col("personal"), 0)) * said * exp(-0.02 * _CONTENT_WORDS)
-    concern = WhenQuery("query_has_concern", told * Col("mentions_concern"))
+    safety = WhenQuery("query_is_about_body", (2.0 + -2.0 * elsewhere) * _tells(HEALTH) * by_user)
+    brief = (1.0 + -1.0 * at_most(Col("personal"), 0)) * by_user * exp(-0.02 * _CONTENT_WORDS)
+    concern = WhenQuery("query_has_concern", brief * Col("mentions_concern"))
     request = 0.7 * bears + 3.0 * _SIMILARITY * bears + 0.7 * concern + instruction + safety
     return WhenQuery("query_is_not_recall", 3.5 * instructs) + WhenQuery(
         "query_asks_advice", request
@@ -250,8 +250,8 @@ def _about_user() -> Signal:
 
 def _tells(kind: float) -> Signal:
     """1 for a statement of that kind, else 0."""
-    told = Col("personal")
-    return at_most(told, kind) + -1.0 * at_most(told, kind - 1.0)
+    personal = Col("personal")
+    return at_most(personal, kind) + -1.0 * at_most(personal, kind - 1.0)
 
 
 def _set_by_users() -> tuple[Signal, ...]:

@@ -60,22 +60,22 @@ class Replaceable:
     whole: bool = False
     value: Callable[[Any], Any] = lambda given: given
 
-    def check(self, name: str, given: Any) -> Any:
+    def check(self, name: str, value: Any) -> Any:
         """The value of the field for that of the option.
 
         Raises:
             InvalidInput: it is out of range.
         """
         if self.whole:
-            return self.value(integer(name, given, 0, int(self.maximum)))
-        number = native(given)
+            return self.value(integer(name, value, 0, int(self.maximum)))
+        number = native(value)
         if (
             isinstance(number, bool)
             or not isinstance(number, (int, float))
             or not (finite(number) and 0.0 <= number <= self.maximum)
         ):
             remedy = f"give a number between 0 and {self.maximum:g}"
-            raise InvalidInput(name, f"is {shown(given)}", remedy)
+            raise InvalidInput(name, f"is {shown(value)}", remedy)
         return self.value(float(number))
 
     def is_in(self, profile: Profile) -> bool:
@@ -106,15 +106,15 @@ class AccessTimes:
 
     lacks: str = "has no base level"
 
-    def check(self, name: str, given: Any) -> str:
+    def check(self, name: str, value: Any) -> str:
         """The formula of that name.
 
         Raises:
             InvalidInput: there is none.
         """
-        if given not in FORMULAS:
-            raise InvalidInput(name, f"is {shown(given)}", f"use {' or '.join(FORMULAS)}")
-        return str(given)
+        if value not in FORMULAS:
+            raise InvalidInput(name, f"is {shown(value)}", f"use {' or '.join(FORMULAS)}")
+        return str(value)
 
     def is_in(self, profile: Profile) -> bool:
         """True if the profile has a base level."""
@@ -154,12 +154,12 @@ def with_constants(profile: Profile, options: Mapping[str, Any]) -> Profile:
         InvalidInput: a value is out of range, or the profile has no such constant.
     """
     for name, constant in CONSTANTS.items():
-        given = options.get(name)
-        if given is None:
+        value = options.get(name)
+        if value is None:
             continue
         if not constant.is_in(profile):
             raise lacking(name, profile, constant.lacks, constant.is_in)
-        profile = constant.replaced(profile, constant.check(name, given))
+        profile = constant.replaced(profile, constant.check(name, value))
     return profile
 
 

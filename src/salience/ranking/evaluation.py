@@ -79,24 +79,24 @@ class Batch:
     @classmethod
     def of(cls, steps: Sequence[Step]) -> Batch:
         """Some steps, each after those whose values it reads."""
-        own = {step.place: -1 - number for number, step in enumerate(steps)}
+        places = {step.place: -1 - number for number, step in enumerate(steps)}
         code: list[int] = []
         for step in steps:
-            read = step.read or ()
+            inputs = step.read or ()
             operation = arithmetic.native.OPERATIONS.index(_operation(step.function))
-            code += [operation, len(read), *[own.get(place, place) for place in read]]
+            code += [operation, len(inputs), *[places.get(place, place) for place in inputs]]
         return cls(tuple(steps), np.array(code, dtype=np.int32))
 
     def run(self, values: list[Any], rows: int) -> None:
         """Compute the values of all steps."""
-        found: Any = None
+        flags: Any = None
         if rows * len(self.steps) <= _MOST_KERNEL_NUMBERS:
             block = np.empty((len(self.steps), rows))
-            found = by_kernel("formula", self.code, values, rows, block)
-        if not isinstance(found, bytes):  # a signal from outside may give numbers of another type
+            flags = by_kernel("formula", self.code, values, rows, block)
+        if not isinstance(flags, bytes):  # a signal from outside may give numbers of another type
             _run(self.steps, values, rows)
             return
-        for step, row, has_rows in zip(self.steps, block, found, strict=True):
+        for step, row, has_rows in zip(self.steps, block, flags, strict=True):
             values[step.place] = row if has_rows else float(row[0])
 
 
@@ -157,8 +157,8 @@ class Program:
         `read` are those that its kernel reads, if there is one and they are others.
         """
         self.numbers.append(None)
-        own = tuple(places if read is None else read) if _operation(function) else None
-        self.steps.append(Step(function, tuple(places), len(self.numbers) - 1, own))
+        inputs = tuple(places if read is None else read) if _operation(function) else None
+        self.steps.append(Step(function, tuple(places), len(self.numbers) - 1, inputs))
         return len(self.numbers) - 1
 
     def parts(self, first: int, end: int) -> Sequence[Step | Batch]:
@@ -173,17 +173,17 @@ class Program:
 def _batched(steps: Sequence[Step]) -> Sequence[Step | Batch]:
     """Steps in another order: by turns all that can be computed without a kernel, and with one."""
     parts: list[Step | Batch] = []
-    left, waiting = list(steps), {step.place for step in steps}
-    while left:
+    remaining, waiting = list(steps), {step.place for step in steps}
+    while remaining:
         for in_batch in (False, True):
             ready: list[Step] = []
-            for step in left:
+            for step in remaining:
                 reads = step.places if step.read is None else step.read
                 if (step.read is not None) is in_batch and waiting.isdisjoint(reads):
                     ready.append(step)
                     waiting.discard(step.place)
             done = {step.place for step in ready}
-            left = [step for step in left if step.place not in done]
+            remaining = [step for step in remaining if step.place not in done]
             parts += [Batch.of(ready)] if in_batch and len(ready) >= _LEAST_BATCH else ready
     return parts
 

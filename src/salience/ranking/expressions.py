@@ -148,8 +148,8 @@ class Signal:
         return Default(self, value)
 
     def __add__(self, other: Signal | float) -> Sum:
-        left = self.parts if isinstance(self, Sum) else (self,)
-        return Sum((*left, signal(other)))
+        parts = self.parts if isinstance(self, Sum) else (self,)
+        return Sum((*parts, signal(other)))
 
     def __radd__(self, other: float) -> Sum:
         return Sum((signal(other), self))
@@ -158,8 +158,8 @@ class Signal:
         return self + -1.0 * signal(other)
 
     def __mul__(self, other: Signal | float) -> Product:
-        left = self.parts if isinstance(self, Product) else (self,)
-        return Product((*left, signal(other)))
+        parts = self.parts if isinstance(self, Product) else (self,)
+        return Product((*parts, signal(other)))
 
     def __rmul__(self, other: float) -> Product:
         right = self.parts if isinstance(self, Product) else (self,)
@@ -232,8 +232,8 @@ class Col(Signal):
         number = self.where_unset(program.unset)
         if number is not None:
             return program.number(number)
-        own = type(self).compute is Col.compute
-        return program.step(self._of_table if own else self._checked, (Program.EVALUATION,))
+        is_plain = type(self).compute is Col.compute
+        return program.step(self._of_table if is_plain else self._checked, (Program.EVALUATION,))
 
     def _of_table(self, ev: Evaluation) -> Values:
         column = ev.candidates.columns.get(self.name)

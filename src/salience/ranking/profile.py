@@ -128,11 +128,11 @@ class Profile:
         """
         if weights is None:
             return self
-        own = self.weights
-        checked = _checked_weights(weights, own, self.name)
+        present = self.weights
+        checked = _checked_weights(weights, present, self.name)
         if not checked:
             return self
-        stages = tuple(reweighted(stage, checked, own) for stage in self.pipeline.stages)
+        stages = tuple(reweighted(stage, checked, present) for stage in self.pipeline.stages)
         return replace(self, pipeline=Pipeline(stages))
 
     def formula(self, width: int = 100) -> str:

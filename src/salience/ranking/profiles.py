@@ -82,10 +82,10 @@ class _BuiltIn(Mapping[str, Profile]):
     ) -> Callable[[Callable[[], Pipeline]], None]:
         """Name the profile of a pipeline, which a function makes."""
 
-        def named(pipeline: Callable[[], Pipeline]) -> None:
+        def register(pipeline: Callable[[], Pipeline]) -> None:
             self._makers[name] = lambda: Profile(name, pipeline(), doc, statuses)
 
-        return named
+        return register
 
 
 BUILT_IN = _BuiltIn()

@@ -108,39 +108,39 @@ def outranked(stage: str, dropped: DroppedRow, order: Candidates, by: str = "sco
     """The reason of a row that comes too late in an order of which only the first rows go on."""
     row, after = dropped.row, dropped.after
     last, rival = int(after.rows[-1]), str(after["id"][-1])
-    own, theirs = value_at(order, by, row), value_at(after, by, last)
+    value, rival_value = value_at(order, by, row), value_at(after, by, last)
     rank = (order.position(row) or 0) + 1
     reason = (
-        f"it is number {rank} of {len(order)}, and {len(after)} go on: its {by} is {figure(own)}, "
-        f"that of the last of them {figure(theirs)} ({rival})"
+        f"it is number {rank} of {len(order)}, and {len(after)} go on: "
+        f"its {by} is {figure(value)}, that of the last of them {figure(rival_value)} ({rival})"
     )
     parts = costs(dropped.explain(row, by), dropped.explain(last, by))
-    return WhyNot(stage, reason, rival=rival, gap=theirs - own, parts=parts)
+    return WhyNot(stage, reason, rival=rival, gap=rival_value - value, parts=parts)
 
 
-def costs(own: Explanation | None, rival: Explanation | None) -> tuple[Part, ...]:
+def costs(tree: Explanation | None, rival: Explanation | None) -> tuple[Part, ...]:
     """The parts that cost a score anything against another, the worst first."""
-    behind = [part for part in gaps(own, rival) if part.behind > 0.0]
+    behind = [part for part in gaps(tree, rival) if part.behind > 0.0]
     return tuple(sorted(behind, key=lambda part: (-rank_key(part.behind), part.name)))
 
 
-def gaps(own: Explanation | None, rival: Explanation | None) -> tuple[Part, ...]:
+def gaps(tree: Explanation | None, rival: Explanation | None) -> tuple[Part, ...]:
     """The share of every part and factor in rival - own; the shares add up to it.
 
     For sums s of parts, times factors f: s' f' - s f = (s' - s) f' + s (f' - f).
     """
     nothing: tuple[dict[str, float], dict[str, float]] = ({}, {})
-    own_parts, own_factors = nothing if own is None else own.factored()
+    own_parts, own_factors = nothing if tree is None else tree.factored()
     rival_parts, rival_factors = nothing if rival is None else rival.factored()
     scale = math.prod(rival_factors.values())
     parts = []
     for name in {**rival_parts, **own_parts}:
-        one, other = own_parts.get(name, 0.0), rival_parts.get(name, 0.0)
-        parts.append(Part(name, one, other, (other - one) * scale))
+        value, rival_value = own_parts.get(name, 0.0), rival_parts.get(name, 0.0)
+        parts.append(Part(name, value, rival_value, (rival_value - value) * scale))
     base = sum(own_parts.values()) * math.prod(own_factors.values())
     for name in {**rival_factors, **own_factors}:
-        one, other = own_factors.get(name, 1.0), rival_factors.get(name, 1.0)
-        raised = base / one * other if one else 0.0
-        parts.append(Part(name, one, other, raised - base))
+        value, rival_value = own_factors.get(name, 1.0), rival_factors.get(name, 1.0)
+        raised = base / value * rival_value if value else 0.0
+        parts.append(Part(name, value, rival_value, raised - base))
         base = raised
     return tuple(parts)

@@ -70,8 +70,8 @@ class RankedRun:
         lacks = [f"exactness: {self.approximate}"] if self.approximate else []
         if left_out := self.tables[0].left_out if self.tables else ():
             more = f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
-            named = ", ".join(left_out[:_NAMED]) + more
-            lacks.append(f"memories: what is stored of {named} is damaged; see `salience doctor`")
+            ids = ", ".join(left_out[:_NAMED]) + more
+            lacks.append(f"memories: what is stored of {ids} is damaged; see `salience doctor`")
         return lacks + [
             f"{stage.label()}: {table.problem}"
             for stage, table in zip(stages, self.tables, strict=True)
@@ -136,11 +136,11 @@ class RankedRun:
             for formula in stage.formulas().values():
                 ev = self._evaluation(at)
                 ev.computed(formula)  # before its parts, as one may read the sum of those before it
-                own: dict[str, Any] = {}  # the outermost of a name, as explanations find it
+                outermost: dict[str, Any] = {}  # the outermost of a name, as explanations find it
                 for _, node in nodes(formula, ""):
                     if isinstance(node, NamedExpression):
-                        own.setdefault(node.name, ev.column(node))
-                parts |= own
+                        outermost.setdefault(node.name, ev.column(node))
+                parts |= outermost
         return parts
 
     def rank(self, row: int) -> int | None:
@@ -151,8 +151,8 @@ class RankedRun:
             return None
         scores, ids = scored.floats("score"), scored.columns["id"]
         tied = (id or "" for id in ids[scores == scores[place]].tolist())
-        own = ids[place] or ""  # a memory that was erased meanwhile has none
-        better = np.count_nonzero(scores > scores[place]) + sum(id < own for id in tied)
+        own_id = ids[place] or ""  # a memory that was erased meanwhile has none
+        better = np.count_nonzero(scores > scores[place]) + sum(id < own_id for id in tied)
         return int(better) + 1
 
     def last_seen(self, row: int) -> int | None:
@@ -208,8 +208,8 @@ class Reweighing:
         self._table = Candidates(scored.rows, columns)
         self._places: dict[str, list[int]] = {name: [] for name in self.weights}
         for at, stage in enumerate(self._stages):
-            own = {pair for signal in stage.signals() for pair in weighted(signal).items()}
-            for name, _ in own & self.weights.items():
+            pairs = {pair for signal in stage.signals() for pair in weighted(signal).items()}
+            for name, _ in pairs & self.weights.items():
                 self._places[name].append(at)
         self._adds_up = np.array_equal(self._scores({}), run.scored.floats("score"))
 

@@ -107,16 +107,16 @@ class LazyRanks:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
         if len(self.places) * _FEW_SHARE >= len(self.scores):
             return self._of_all()[self.places]
-        own = self.scores[self.places]
+        scores = self.scores[self.places]
         scored = len(self.scores) - np.count_nonzero(np.isnan(self.scores))
-        if len(own) <= _COUNTED_RANKS:
-            above = np.array([np.count_nonzero(self.scores > one) for one in own], dtype=np.int64)
-            equal = np.array([np.count_nonzero(self.scores == one) for one in own])
+        if len(scores) <= _COUNTED_RANKS:
+            above = np.array([np.count_nonzero(self.scores > s) for s in scores], dtype=np.int64)
+            equal = np.array([np.count_nonzero(self.scores == s) for s in scores])
         else:
             ascending = np.sort(self.scores)[:scored]  # NaN last
-            last = ascending.searchsorted(own, "right")
-            above, equal = scored - last, last - ascending.searchsorted(own)
-        ranks = np.where(np.isnan(own), np.nan, 1.0 + above)
+            last = ascending.searchsorted(scores, "right")
+            above, equal = scored - last, last - ascending.searchsorted(scores)
+        ranks = np.where(np.isnan(scores), np.nan, 1.0 + above)
         tied = np.flatnonzero(equal > 1)
         if len(tied) * _TIED_SHARE > scored:
             return self._of_all()[self.places]
@@ -135,17 +135,17 @@ class LazyRanks:
     def _before(self, place: int) -> int:
         """The number of rows with the score of one that come before it."""
         equal = np.flatnonzero(self.scores == self.scores[place])
-        keys, [own] = self.tie_keys(equal), self.tie_keys(np.array([place]))
+        keys, [own_key] = self.tie_keys(equal), self.tie_keys(np.array([place]))
         at = int(np.searchsorted(equal, place))
         # Of the same key the first in the table is first.
-        return sum((key or "") < (own or "") for key in keys) + keys[:at].count(own)
+        return sum((key or "") < (own_key or "") for key in keys) + keys[:at].count(own_key)
 
     def places_of(self, rank: int) -> NDArray[np.intp]:
         """The places in this column that have a rank: one, or none."""
-        own = self.scores[self.places]
-        if np.count_nonzero(own == own) < rank:
+        scores = self.scores[self.places]
+        if np.count_nonzero(scores == scores) < rank:
             return np.empty(0, dtype=np.intp)
-        tied = (own == -np.partition(-own, rank - 1)[rank - 1]).nonzero()[0]
+        tied = (scores == -np.partition(-scores, rank - 1)[rank - 1]).nonzero()[0]
         return tied[np.asarray(self[tied]) == rank]
 
     def tolist(self) -> list[float]:
@@ -163,21 +163,21 @@ ColumnData = Column | CategoricalColumn | LazyRanks
 
 
 def ranks_of(
-    found: Sequence[Floats], tie_keys: Callable[[NDArray[Any]], Sequence[Any]]
+    columns: Sequence[Floats], tie_keys: Callable[[NDArray[Any]], Sequence[Any]]
 ) -> ColumnData:
     """The ranks by the scores of several searches, NaN for what one has not found.
 
     What only a later search has found comes behind all that those before it have.
     """
-    places = np.arange(len(found[0]))
-    first = LazyRanks(found[0], tie_keys, places)
-    if len(found) == 1:
+    places = np.arange(len(columns[0]))
+    first = LazyRanks(columns[0], tie_keys, places)
+    if len(columns) == 1:
         return first
     ranks = np.asarray(first)
-    for scores in found[1:]:
-        known = ~np.isnan(ranks)
-        more = np.asarray(LazyRanks(np.where(known, np.nan, scores), tie_keys, places))
-        ranks = np.where(known, ranks, np.count_nonzero(known) + more)
+    for scores in columns[1:]:
+        ranked = ~np.isnan(ranks)
+        more = np.asarray(LazyRanks(np.where(ranked, np.nan, scores), tie_keys, places))
+        ranks = np.where(ranked, ranks, np.count_nonzero(ranked) + more)
     return ranks
 
 
@@ -252,8 +252,8 @@ class Candidates:
 
     def with_columns(self, **columns: ColumnData) -> Candidates:
         """The same rows with columns added or replaced; names with dots go in as `**{...}`."""
-        found = self.approximate, self.left_out
-        return Candidates(self.rows, {**self.columns, **columns}, None, *found)
+        notes = self.approximate, self.left_out
+        return Candidates(self.rows, {**self.columns, **columns}, None, *notes)
 
     def detached(self) -> Candidates:
         """The same table, without anything of the store that its columns came from."""
@@ -346,19 +346,19 @@ def best_first(
     `tie_keys` gives the keys at some places, see `Candidates.tie_keys`; it is called only where
     scores are equal. (A memory that was erased since it was found has no key and comes first.)
     """
-    wanted = len(scores) if k is None else min(k, len(scores))
-    if not wanted:
+    most = len(scores) if k is None else min(k, len(scores))
+    if not most:
         return np.empty(0, dtype=np.intp)
-    if wanted * 8 < len(scores):
-        least = np.partition(scores, len(scores) - wanted)[len(scores) - wanted]
+    if most * 8 < len(scores):
+        least = np.partition(scores, len(scores) - most)[len(scores) - most]
         top = np.flatnonzero(scores >= least)
-        if wanted <= len(top) < len(scores):  # fewer where some are NaN
-            return top[best_first(scores[top], lambda at: tie_keys(top[at]), wanted)]
+        if most <= len(top) < len(scores):  # fewer where some are NaN
+            return top[best_first(scores[top], lambda at: tie_keys(top[at]), most)]
     order = np.argsort(-scores)
     ranked = scores[order]
-    if wanted < len(order):  # what equals the last one wanted may take its place
-        end = np.count_nonzero(ranked >= ranked[wanted - 1])
-        if end >= wanted:
+    if most < len(order):  # what equals the last one wanted may take its place
+        end = np.count_nonzero(ranked >= ranked[most - 1])
+        if end >= most:
             order, ranked = order[:end], ranked[:end]
     equal = ranked[1:] == ranked[:-1]
     if np.count_nonzero(equal):
@@ -371,11 +371,11 @@ def best_first(
             keys = [key or "" for key in tie_keys(run)]
             by_key = run[sorted(range(len(keys)), key=keys.__getitem__)]
             order[tied] = by_key[(-scores[by_key]).argsort(kind="stable")]
-            return order[:wanted]
+            return order[:most]
         pairs: list[tuple[Any, int]] = [
             (key or "", at) for key, at in zip(tie_keys(run), run.tolist(), strict=True)
         ]
-        values, needed = ranked[tied], int(np.count_nonzero(tied[:wanted]))
+        values, needed = ranked[tied], int(np.count_nonzero(tied[:most]))
         ends: list[int] = (np.flatnonzero(values[1:] != values[:-1]) + 1).tolist()
         # Equal scores by themselves: one sort of all that are tied would hold up other threads.
         for start, stop in pairwise([0, *ends, len(pairs)]):
@@ -386,4 +386,4 @@ def best_first(
             first = nsmallest(count, equals) if count * 8 < stop - start else sorted(equals)
             pairs[start : start + count] = first[:count]
         order[tied] = [at for _, at in pairs]
-    return order[:wanted]
+    return order[:most]

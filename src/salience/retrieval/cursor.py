@@ -76,8 +76,8 @@ def parse_search_cursor(cursor: str | None) -> int | None:
 def _parse_whole(cursor: str, kind: str, field: str = "after") -> int:
     """The whole number of a cursor of a kind; InvalidInput, about a field, otherwise."""
     try:
-        own, number = _decode(cursor)
-        if own != kind or type(number) is not int or not 0 <= number <= _MAX_SEQUENCE:
+        cursor_kind, number = _decode(cursor)
+        if cursor_kind != kind or type(number) is not int or not 0 <= number <= _MAX_SEQUENCE:
             raise ValueError("no place")
     except _DAMAGED:
         raise _refused(field, f"a page of {kind}") from None
@@ -119,19 +119,19 @@ def parse_cursor(cursor: str | None, order: Order) -> Place | None:
     if cursor is None:
         return None
     try:
-        own_order, created, sequence = _decode(cursor)
-        if own_order not in ("newest", "oldest") or not finite(created):
+        cursor_order, created, sequence = _decode(cursor)
+        if cursor_order not in ("newest", "oldest") or not finite(created):
             raise ValueError("no place")
         if type(sequence) is not int or not 0 <= sequence <= _MAX_SEQUENCE:
             raise ValueError("no place")
         place = Place(float(created), sequence)
     except _DAMAGED:
         raise _refused("cursor", "a listing") from None
-    if own_order != order:
+    if cursor_order != order:
         raise InvalidInput(
             "cursor",
-            f"comes from a listing with the {own_order} first",
-            f"give order={shown(own_order)} with it",
+            f"comes from a listing with the {cursor_order} first",
+            f"give order={shown(cursor_order)} with it",
         )
     return place
 

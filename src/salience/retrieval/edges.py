@@ -45,13 +45,13 @@ class Edges:
         """The links where a mask is True."""
         return Edges(self.source[index], self.target[index], self.weight[index], self.type[index])
 
-    def joined(self, others: Edges) -> Edges:
+    def joined(self, more: Edges) -> Edges:
         """These links and others."""
         return Edges(
-            np.append(self.source, others.source),
-            np.append(self.target, others.target),
-            np.append(self.weight, others.weight),
-            np.append(self.type, others.type),
+            np.append(self.source, more.source),
+            np.append(self.target, more.target),
+            np.append(self.weight, more.weight),
+            np.append(self.type, more.type),
         )
 
     def both_ways(self) -> tuple[Rows, Rows, Floats, NDArray[np.object_]]:
@@ -61,6 +61,6 @@ class Edges:
         """
         joins = self.source != self.target
         source, target = self.source[joins], self.target[joins]
-        both = (np.append(column[joins], column[joins]) for column in (self.weight, self.type))
-        weight, type = both
+        doubled = (np.append(column[joins], column[joins]) for column in (self.weight, self.type))
+        weight, type = doubled
         return np.append(source, target), np.append(target, source), weight, type

@@ -138,10 +138,10 @@ def intervals(measured: Sequence[Metrics], conversations: Sequence[str]) -> dict
     if not measured:
         return {}
     values = np.array([[metrics[name] for name in MEASURES] for metrics in measured])
-    found = mean_intervals(values, conversations)
+    means = mean_intervals(values, conversations)
     return {
         name: (max(0.0, low), min(1.0, high))  # no measure is outside
-        for name, (low, high) in zip(MEASURES, found, strict=True)
+        for name, (low, high) in zip(MEASURES, means, strict=True)
     }
 
 

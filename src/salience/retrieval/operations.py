@@ -156,10 +156,10 @@ class Holders(NamedTuple):
             return parts[0]
         return [
             cls(
-                sum(each.memories for each in own),
-                tuple(row for each in own for row in each.newest),
+                sum(each.memories for each in holders),
+                tuple(row for each in holders for row in each.newest),
             )
-            for own in zip(*parts, strict=True)
+            for holders in zip(*parts, strict=True)
         ]
 
 
@@ -507,8 +507,8 @@ class Listing:
     @classmethod
     def of(cls, memories: Sequence[tuple[MemoryRecord, Place]], limit: int) -> Listing:
         """The listing of at most `limit` memories out of those that follow."""
-        shown = memories[:limit]
-        records, places = tuple(one for one, _ in shown), tuple(place for _, place in shown)
+        page = memories[:limit]
+        records, places = tuple(record for record, _ in page), tuple(place for _, place in page)
         return cls(records, places, len(memories) > limit)
 
     @property
@@ -657,8 +657,8 @@ class Put(Op):
         """The ids in the way of the events `also`; the arguments are those of `Log.refused_ids`."""
         if self.also is None:
             return ()
-        own = [d.record for d in self.drafts if d.record.namespace == self.also.namespace]
-        return self.also.refused_ids({*stored, *(record.id for record in own)}, now)
+        records = [d.record for d in self.drafts if d.record.namespace == self.also.namespace]
+        return self.also.refused_ids({*stored, *(record.id for record in records)}, now)
 
 
 @dataclass(frozen=True, eq=False)

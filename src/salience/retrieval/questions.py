@@ -90,8 +90,8 @@ class QuestionScores(Result):
 def read_questions(namespace: str) -> Plan[Questions]:
     """The plan of reading the questions of a namespace."""
     notes: Mapping[str, str] = yield from ask(Notes(namespace))
-    kept = sorted(key for key in notes if key.startswith(QUESTION_NOTE))
-    return Questions(tuple(_read(key.removeprefix(QUESTION_NOTE), notes[key]) for key in kept))
+    keys = sorted(key for key in notes if key.startswith(QUESTION_NOTE))
+    return Questions(tuple(_read(key.removeprefix(QUESTION_NOTE), notes[key]) for key in keys))
 
 
 def _read(id: str, note: str) -> LabelledQuestion:
@@ -154,26 +154,26 @@ def without_erased(
     None stands for a question that is erased itself: none that answered it is left, its filter is
     about what is erased, or it cannot be read.
     """
-    left: dict[str, str | None] = {}
+    changed: dict[str, str | None] = {}
     for key, value in notes:
         try:
             question = _read(key.removeprefix(QUESTION_NOTE), value)
         except InvalidInput:  # it may name anything
-            left[key] = None
+            changed[key] = None
             continue
         filters = question.filters or {}
         was = (question.relevant, question.not_relevant)
-        relevant, others = (tuple(id for id in named if id not in ids) for named in was)
+        relevant, not_relevant = (tuple(id for id in labels if id not in ids) for labels in was)
         if (
             (question.relevant and not relevant)
             or any(id in ids for id in _values(filters, ("id",)))
             or (user_id is not None and user_id in _values(filters, _OF_USERS))
         ):
-            left[key] = None
-        elif (relevant, others) != was:
-            question = replace(question, relevant=relevant, not_relevant=others)
-            left[key] = json.dumps(question.to_dict())
-    return left
+            changed[key] = None
+        elif (relevant, not_relevant) != was:
+            question = replace(question, relevant=relevant, not_relevant=not_relevant)
+            changed[key] = json.dumps(question.to_dict())
+    return changed
 
 
 def _values(condition: Any, fields: Sequence[str], is_of_field: bool = False) -> Iterator[str]:
@@ -201,8 +201,8 @@ def _checked(
         None if at is None else timestamp("at", at),
         filters or None,
     )
-    if both := sorted({*question.relevant} & {*question.not_relevant}):
-        raise InvalidInput("not_relevant", f"has {both[0]!r}, as relevant has", "take one out")
+    if repeated := sorted({*question.relevant} & {*question.not_relevant}):
+        raise InvalidInput("not_relevant", f"has {repeated[0]!r}, as relevant has", "take one out")
     return question
 
 

@@ -98,5 +98,5 @@ def _column_weights(stages: Sequence[Stage]) -> dict[str, frozenset[str]]:
 
 def _stage_weights(stage: Stage, columns: Mapping[str, frozenset[str]]) -> frozenset[str]:
     """The weights on which what a stage writes depends."""
-    own = [frozenset(weighted(signal)) for signal in stage.signals()]
-    return frozenset().union(*own, *(columns.get(name, frozenset()) for name in stage.reads()))
+    direct = [frozenset(weighted(signal)) for signal in stage.signals()]
+    return frozenset().union(*direct, *(columns.get(name, frozenset()) for name in stage.reads()))

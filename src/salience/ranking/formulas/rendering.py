@@ -26,7 +26,7 @@ def render_formula(stages: Sequence[Stage], width: int = 100) -> str:
     width = max(width, _MIN_WIDTH)
     blocks = [_wrapped("", " >> ".join(stage_text(stage) for stage in stages), width)]
     columns = {column for stage in stages for column in stage.formulas()}
-    named: dict[str, Signal] = {}
+    terms: dict[str, Signal] = {}
     for stage in stages:
         for column, formula in stage.formulas().items():
             if isinstance(formula, NamedExpression) and formula.name == column:
@@ -35,10 +35,10 @@ def render_formula(stages: Sequence[Stage], width: int = 100) -> str:
         for signal in stage.signals():
             for node in walk(signal):
                 if isinstance(node, NamedExpression) and node.name not in columns:
-                    named.setdefault(node.name, node.of)
-    longest = max((len(name) for name in named), default=0)
+                    terms.setdefault(node.name, node.of)
+    longest = max((len(name) for name in terms), default=0)
     parts = [
-        _wrapped(f"{name:<{longest}} = ", _unparenthesized(of), width) for name, of in named.items()
+        _wrapped(f"{name:<{longest}} = ", _unparenthesized(of), width) for name, of in terms.items()
     ]
     return "\n\n".join([*blocks, *(["\n".join(parts)] if parts else [])])
 
@@ -68,7 +68,7 @@ def _score_lines(into: str, signal: Signal, width: int) -> Iterator[str]:
         yield _wrapped(f"{into} = ", str(signal), width)
         return
     parts = [_split_weight(part) for part in signal.parts]
-    named = [_named(part) for part in signal.parts]
+    labels = [_named(part) for part in signal.parts]
     # Signs go between the parts, except before the first.
     signs = ["-" if weight.startswith("-") else "+" for weight, _ in parts[1:]]
     weights = [parts[0][0], *(weight.removeprefix("-") for weight, _ in parts[1:])]
@@ -77,12 +77,12 @@ def _score_lines(into: str, signal: Signal, width: int) -> Iterator[str]:
     lines = []
     for i, (weight, (_, part)) in enumerate(zip(weights, parts, strict=True)):
         head = f"{into} = " if i == 0 else f"{indent} {signs[i - 1]} "
-        if named[i].group != group:
-            group = named[i].group
+        if labels[i].group != group:
+            group = labels[i].group
             lines.append((f"{into} =\n{indent} # {group}" if i == 0 else f"{indent} # {group}", ""))
             head = f"{indent}   " if i == 0 else head
         weight = f"{weight:<{longest}} * " if weight else " " * (longest + 3) * bool(longest)
-        lines.append((_wrapped(head + weight, part, width), named[i].doc))
+        lines.append((_wrapped(head + weight, part, width), labels[i].doc))
     yield from _commented(lines, width)
 
 
@@ -103,8 +103,8 @@ def _named(part: Signal) -> NamedExpression:
 def _split_weight(part: Signal) -> tuple[str, str]:
     """A part's weight ("" for none) and the rest of it."""
     if isinstance(part, Product) and isinstance(part.parts[0], Constant):
-        rest = part.parts[1:]
-        inner = rest[0] if len(rest) == 1 else Product(rest)
+        factors = part.parts[1:]
+        inner = factors[0] if len(factors) == 1 else Product(factors)
         return str(part.parts[0]), str(inner)
     return "", str(part)
 

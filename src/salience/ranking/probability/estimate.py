@@ -77,9 +77,9 @@ class Estimate:
         places = self._places(rows)
         if not len(places):
             return 0.0
-        own = any_of(self._of_places(places, self.model.own))
+        raw = any_of(self._of_places(places, self.model.own))
         each = self._of_places(places, self.model.of_hit)
-        share = min(1.0, own / self._evaluation.at(self.model.any_of_first, 0))
+        share = min(1.0, raw / self._evaluation.at(self.model.any_of_first, 0))
         joint = share * self.result
         return float(min(max(joint, each.max()), row_sums(each), 1.0)) if len(each) > 1 else each[0]
 
@@ -109,16 +109,16 @@ class Estimate:
         table = Candidates(
             self.scored.rows, {n: columns[n] for n in self.model.inputs if n in columns}
         ).unlinked()
-        held = Estimate(self.model, self.query, table, self.ranked)
+        estimate = Estimate(self.model, self.query, table, self.ranked)
         lock = Lock()
 
         def of_any() -> float:
             with lock:  # they share the values of the formulas
-                return held.of_any(rows)
+                return estimate.of_any(rows)
 
         @cache
         def of_all() -> list[float]:
-            return held.of_rows(rows).tolist()
+            return estimate.of_rows(rows).tolist()
 
         def of_hit(place: int) -> float:
             with lock:
@@ -163,13 +163,13 @@ def _program(model: Model, query: Query) -> Program:
     """The formulas of a model compiled for queries of these features, once for each set of them."""
     features: Mapping[str, float] = query.reading.features
     key = (model.name, tuple(features.items()))
-    held = _PROGRAMS.get(key)
-    if held is None or held[0] is not model:
+    cached = _PROGRAMS.get(key)
+    if cached is None or cached[0] is not model:
         if len(_PROGRAMS) >= _MAX_PROGRAMS:
             _PROGRAMS.clear()
         program = Program(features)
         formulas: tuple[Signal, ...] = (model.of_result, model.of_hit, model.any_of_first)
         for formula in formulas:
             program.place(formula)
-        held = _PROGRAMS[key] = (model, program)
-    return held[1]
+        cached = _PROGRAMS[key] = (model, program)
+    return cached[1]

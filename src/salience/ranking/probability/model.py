@@ -204,8 +204,8 @@ def _cosine(meaning: Meaning) -> Signal:
 @cache
 def _match(meaning: Meaning) -> Signal:
     """cosine + coverage / 2: the evidence of one memory."""
-    held = _COVERAGE_SHARE * _coverage()
-    return held if meaning == "none" else _cosine(meaning) + held
+    coverage = _COVERAGE_SHARE * _coverage()
+    return coverage if meaning == "none" else _cosine(meaning) + coverage
 
 
 @cache

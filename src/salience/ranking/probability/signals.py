@@ -34,17 +34,17 @@ class Coverage(Signal):
 
     def compute(self, ev: Evaluation, date: Values, among: Values | None = None) -> Values:
         words = ev.query.reading.topic_terms
-        held = ev.candidates[f"{self.route}.matched"][:, words]
-        asked = ev.candidates[f"{self.route}.weights"][:, words]
+        matched = ev.candidates[f"{self.route}.matched"][:, words]
+        weights = ev.candidates[f"{self.route}.weights"][:, words]
         if _names_date(ev):
-            weight = row_sums(asked) / len(words) if words else np.ones(len(held))
-            asked = np.column_stack([asked, weight])
-            held = np.column_stack([held, weight * ev.spread(date)])
+            weight = row_sums(weights) / len(words) if words else np.ones(len(matched))
+            weights = np.column_stack([weights, weight])
+            matched = np.column_stack([matched, weight * ev.spread(date)])
         if among is not None:
             groups = ev.groups("session_id")
-            held = groups.largest(held * (ev.spread(among) > 0.0)[:, None])[groups.of]
-        total = row_sums(asked)
-        return np.divide(row_sums(held), total, out=np.zeros(len(held)), where=total > 0.0)
+            matched = groups.largest(matched * (ev.spread(among) > 0.0)[:, None])[groups.of]
+        total = row_sums(weights)
+        return np.divide(row_sums(matched), total, out=np.zeros(len(matched)), where=total > 0.0)
 
     def label(self) -> str:
         return "session coverage" if self.among else "coverage"
@@ -69,9 +69,9 @@ class NamesMissing(Signal):
     def compute(self, ev: Evaluation) -> Values:
         flags = name_terms(ev.query.text, ev.query.reading.terms)
         names = [place for place, is_name in enumerate(flags) if is_name]
-        held = row_sums(ev.candidates[f"{self.route}.matched"][:, names])
+        matched = row_sums(ev.candidates[f"{self.route}.matched"][:, names])
         total = row_sums(ev.candidates[f"{self.route}.weights"][:, names])
-        return 1.0 - np.divide(held, total, out=np.ones(len(held)), where=total > 0.0)
+        return 1.0 - np.divide(matched, total, out=np.ones(len(matched)), where=total > 0.0)
 
     def label(self) -> str:
         return "names missing"

@@ -28,9 +28,9 @@ def _trust(ev: Evaluation) -> Floats | None:
     if query.known == query.knows(SCRIPTS[0]) == 1.0 and not np.count_nonzero(share > 0.0):
         return None
     share = np.nan_to_num(share)
-    known = np.array([query.knows(script) for script in SCRIPTS])
+    shares = np.array([query.knows(script) for script in SCRIPTS])
     scripts = np.nan_to_num(ev.candidates.floats("script")).astype(np.intp)
-    of_memory = (1.0 - share) * known[0] + share * known[scripts]
+    of_memory = (1.0 - share) * shares[0] + share * shares[scripts]
     trust = np.minimum(query.known, of_memory)
     return None if (trust == 1.0).all() else trust
 
@@ -115,34 +115,34 @@ class StateInForce(Signal):
 
     def compute(self, ev: Evaluation, values: Values) -> Values:
         match = ev.spread(values)
-        said = self._said(ev, match)
-        if not said.any():
+        states = self._said(ev, match)
+        if not states.any():
             return 0.0
-        time = np.where(said, ev.candidates.floats("created_at"), np.nan)
+        time = np.where(states, ev.candidates.floats("created_at"), np.nan)
         first, last = ev.query.reading.past_interval or (ev.query.now, ev.query.now)
         newest = np.fmax.reduce(np.where(time <= last, time, np.nan))
-        chosen = said & (time < newest if first == -np.inf else time == newest)
-        best = np.fmax.reduce(np.where(said, match, np.nan))
+        chosen = states & (time < newest if first == -np.inf else time == newest)
+        best = np.fmax.reduce(np.where(states, match, np.nan))
         return np.where(chosen, best - match + 1.0, 0.0)
 
     @staticmethod
     def _said(ev: Evaluation, match: Floats) -> NDArray[np.bool_]:
         """True for what was said of the attribute, and is not a question."""
         reading, table = ev.query.reading, ev.candidates
-        told = table.floats("is_question") == 0.0
+        statements = table.floats("is_question") == 0.0
         if not reading.state:
             best = np.fmax.reduce(match)
-            return told & (match >= _ALIKE * best) if best > 0.0 else told & False
-        said = told & (table.floats("state") == reading.state)
+            return statements & (match >= _ALIKE * best) if best > 0.0 else statements & False
+        states = statements & (table.floats("state") == reading.state)
         if reading.speakers:
             places, speakers = ev.distinct("speaker")
-            own = np.array([speaker in reading.speakers for speaker in speakers], dtype=bool)[
-                places
-            ]
-            said |= told & own & (table.floats("state") == abs(reading.state))
-            return said & (own | (table.floats("mentions_named") > 0.0))
+            by_speaker = np.array(
+                [speaker in reading.speakers for speaker in speakers], dtype=bool
+            )[places]
+            states |= statements & by_speaker & (table.floats("state") == abs(reading.state))
+            return states & (by_speaker | (table.floats("mentions_named") > 0.0))
         if reading.state < 0.0 and reading.state_subject:
             matched = table["lexical.matched"][:, list(reading.state_subject)]
             # A term that no candidate has says nothing.
-            said &= ((matched > 0.0) | (np.maximum.reduce(matched, axis=0) == 0.0)).all(axis=1)
-        return said
+            states &= ((matched > 0.0) | (np.maximum.reduce(matched, axis=0) == 0.0)).all(axis=1)
+        return states

@@ -41,16 +41,16 @@ class SaidBy(Signal):
 
     def compute(self, ev: Evaluation) -> Values:
         reading = ev.query.reading
-        wanted: Set[str | None] = {
+        names: Set[str | None] = {
             "named": reading.speakers,
             "user": reading.users,
             "assistant": reading.assistants,
             "nobody": {None},
         }[self.who]
-        if not wanted:
+        if not names:
             return 0.0
         places, speakers = ev.distinct("speaker")
-        return np.array([speaker in wanted for speaker in speakers], dtype=np.float64)[places]
+        return np.array([speaker in names for speaker in speakers], dtype=np.float64)[places]
 
 
 @dataclass(frozen=True)
@@ -158,11 +158,11 @@ class HoldsTopic(Signal):
 
     def compute(self, ev: Evaluation) -> Values:
         topic = ev.query.reading.topic_terms
-        held = np.zeros(len(ev.candidates))
+        coverage = np.zeros(len(ev.candidates))
         for column in ev.candidates[self.matched][:, topic].T:  # in the order of the terms
-            held += column
-        largest = held.max(initial=0.0)
-        return held / largest if largest > 0.0 else 1.0
+            coverage += column
+        largest = coverage.max(initial=0.0)
+        return coverage / largest if largest > 0.0 else 1.0
 
 
 @dataclass(frozen=True)
@@ -236,11 +236,11 @@ def _nearest(times: Sequence[_Time], first: float, last: float) -> list[_Time]:
     for apart in (sorted(before, key=itemgetter(1), reverse=True), sorted(after)):
         weight = reach = 0.0
         for time in apart:
-            own = max(_REACH, time[1] - time[0])
-            if time[2] > weight or own > reach:
+            length = max(_REACH, time[1] - time[0])
+            if time[2] > weight or length > reach:
                 kept.append(time)
-            if time[2] >= weight and own >= reach:
-                weight, reach = time[2], own
+            if time[2] >= weight and length >= reach:
+                weight, reach = time[2], length
     return kept
 
 

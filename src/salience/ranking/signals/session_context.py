@@ -43,17 +43,17 @@ class NeighborMass(Signal):
 
     def compile(self, program: Program) -> int:
         of, turns = program.place(self.of), (Program.EVALUATION,)
-        read: list[int] | None = None
+        inputs: list[int] | None = None
         if not self._table[-1] > 0.0:  # all that is beyond the table has faded
-            read = [
+            inputs = [
                 program.step(lambda ev: ev.shared(_ordered_turns)[0], turns),
                 program.step(lambda ev: ev.shared(_ordered_turns)[1], turns),
                 program.step(lambda: self._table, ()),
                 program.number(self.reach),
                 of,
             ]
-        mass = self.compute if read else self._checked
-        return program.step(mass, (Program.EVALUATION, of), read)
+        mass = self.compute if inputs else self._checked
+        return program.step(mass, (Program.EVALUATION, of), inputs)
 
     def compute(self, ev: Evaluation, values: Values) -> Floats:
         order, ordered = ev.shared(_ordered_turns)

@@ -235,8 +235,8 @@ def _places_over(ev: Evaluation) -> dict[int, list[int]]:
 def _versions(ev: Evaluation) -> list[tuple[int, list[int]]]:
     """Of each attribute with several versions, the place of the one that holds, and the others."""
     of_one = [*_of_one_attribute(ev)]
-    told, learned = [*_with_changes(ev, answering=True), *_said_later(ev)], [*_learned(ev)]
-    if not (of_one or told or learned):
+    changed, learned = [*_with_changes(ev, answering=True), *_said_later(ev)], [*_learned(ev)]
+    if not (of_one or changed or learned):
         return []
     first, last = _time(ev)
     begins, table = ev.shared(_begins), ev.candidates
@@ -261,7 +261,7 @@ def _versions(ev: Evaluation) -> list[tuple[int, list[int]]]:
         others = [place for place in places if stated[place] != stated[holds]]
         versions.append((holds, others))
     # What is sure to have changed is not turned round by what a question only seems to ask for.
-    directed = [*zip(told, repeat(first == -np.inf)), *zip(learned, repeat(_asks_former(ev)))]
+    directed = [*zip(changed, repeat(first == -np.inf)), *zip(learned, repeat(_asks_former(ev)))]
     for (*older, place), asks_former in directed:
         if begins[place] > last and first > -np.inf:  # what was asked for was before the change
             versions.append((max(older, key=begins.__getitem__), [place]))
@@ -288,23 +288,23 @@ def _with_changes(ev: Evaluation, *, answering: bool = False) -> Iterator[list[i
     matched = table["lexical.matched"] > 0.0
     if answering:
         terms = ev.query.reading.terms
-        told = [at for at, term in enumerate(terms) if LIGHT_VERBS.isdisjoint(term)]
-        matched = matched[:, told] if told else matched
-        found = matched.any(axis=0).sum()
-        changes = changes[2 * matched[changes].sum(axis=1) > found]
+        content_terms = [at for at, term in enumerate(terms) if LIGHT_VERBS.isdisjoint(term)]
+        matched = matched[:, content_terms] if content_terms else matched
+        matched_terms = matched.any(axis=0).sum()
+        changes = changes[2 * matched[changes].sum(axis=1) > matched_terms]
     if not len(changes):
         return
-    said, begins = matched.sum(axis=1), ev.shared(_begins)
+    overlap, begins = matched.sum(axis=1), ev.shared(_begins)
     if answering:
         changed, ended = _changes_asked_for(ev)
         is_asked = np.isin(replaces, (*changed, *ended)) | (replaces >= CHANGE)
         changes = changes[is_asked[changes]]
-        short = short & (2 * said > found) & _of_user(ev)
+        short = short & (2 * overlap > matched_terms) & _of_user(ev)
         kinds = _kinds_asked_for(ev)
     owners = [ev.distinct(name)[0] for name in _OWNER if name in table.columns]
     for place in changes[short[changes]].tolist():
         shared = (matched & matched[place]).sum(axis=1)
-        about = short & (shared > 0) & (2 * shared >= said + answering)
+        about = short & (shared > 0) & (2 * shared >= overlap + answering)
         about &= begins < begins[place]
         for owner in owners:
             about &= owner == owner[place]
@@ -331,23 +331,23 @@ def _said_later(ev: Evaluation) -> Iterator[list[int]]:
         return
     table = ev.candidates
     matched = table["lexical.matched"] > 0.0
-    said = matched.sum(axis=1)
-    same = ev.shared(_short) & (said == max(2, said.max(initial=0)))
-    if same.sum() < 2:
+    counts = matched.sum(axis=1)
+    similar = ev.shared(_short) & (counts == max(2, counts.max(initial=0)))
+    if similar.sum() < 2:
         return
     begins, kinds = ev.shared(_begins), _kinds_asked_for(ev)
     stated, keys = table.floats("stated"), table.floats("attribute_key")
     owners = [ev.distinct(name)[0] for name in _OWNER if name in table.columns]
     by_words: dict[Any, list[int]] = {}
-    for place in np.flatnonzero(same & _of_user(ev)).tolist():
+    for place in np.flatnonzero(similar & _of_user(ev)).tolist():
         key = (matched[place].tobytes(), *(owner[place] for owner in owners))
         by_words.setdefault(key, []).append(place)
     for places in by_words.values():
         *older, last = sorted(places, key=lambda place: (begins[place], place))
         differing = (at for at in older if stated[at] != stated[last] and keys[at] != keys[last])
-        others = [at for at in differing if all(kind[last] or not kind[at] for kind in kinds)]
-        if others:
-            yield [*others, last]
+        versions = [at for at in differing if all(kind[last] or not kind[at] for kind in kinds)]
+        if versions:
+            yield [*versions, last]
 
 
 def _learned(ev: Evaluation) -> Iterator[list[int]]:
@@ -402,10 +402,10 @@ def _kinds_asked_for(ev: Evaluation) -> list[NDArray[np.bool_]]:
 def _changes_asked_for(ev: Evaluation) -> tuple[set[float], set[float]]:
     """The numbers of changes, and of the end, of what the query names."""
     reading = ev.query.reading
-    named = {form for term in reading.terms for form in term}
-    named.update(stem(word) for speaker in reading.speakers for word in words(fold(speaker)))
-    changed = {change_number(word) for word in named}
-    return changed, {change_number(word, is_end=True) for word in named}
+    forms = {form for term in reading.terms for form in term}
+    forms.update(stem(word) for speaker in reading.speakers for word in words(fold(speaker)))
+    changed = {change_number(word) for word in forms}
+    return changed, {change_number(word, is_end=True) for word in forms}
 
 
 def newer_versions(ev: Evaluation, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -431,34 +431,34 @@ def _of_one_attribute(ev: Evaluation) -> Iterator[list[int]]:
         return
     names = ("attribute_key", "value", "replaces", "stated")
     keys, values, replaced, what = map(ev.candidates.floats, names)
-    told = (~np.isnan(keys)).nonzero()[0]
-    replacing, own_keys = (replaced > 0.0).nonzero()[0], keys[told]
+    keyed = (~np.isnan(keys)).nonzero()[0]
+    replacing, own_keys = (replaced > 0.0).nonzero()[0], keys[keyed]
     ordered = np.sort(own_keys)
     is_stated = _among(own_keys, ordered[1:][ordered[1:] == ordered[:-1]])
-    is_stated |= _among(values[told], np.sort(replaced[replacing]))
-    stated = told[is_stated]
+    is_stated |= _among(values[keyed], np.sort(replaced[replacing]))
+    stated = keyed[is_stated]
     if not len(stated):
         return
     replacing = replacing[_among(replaced[replacing], np.sort(values[stated]))]
-    by_value, own = _owned(ev, replaced, replacing), _owned(ev, keys, stated)
+    by_value, groups = _owned(ev, replaced, replacing), _owned(ev, keys, stated)
     replacing_of, places_of = dict[Any, list[int]](), dict[Any, list[int]]()
     for place, pair in zip(replacing.tolist(), by_value, strict=True):
         replacing_of.setdefault(pair, []).append(place)
-    times = Counter(own)
+    times = Counter(groups)
     pairs = _owned(ev, values, stated)
-    for place, group, pair in zip(stated.tolist(), own, pairs, strict=True):
+    for place, group, pair in zip(stated.tolist(), groups, pairs, strict=True):
         if times[group] > 1 or pair in replacing_of:
             places_of.setdefault(group, []).append(place)
     begins = ev.shared(_begins)
     for (_, *owner), places in places_of.items():
         earliest, own_places = min([begins[place] for place in places]), set(places)
-        found = [
+        replacements = [
             place
             for value in {values[place] for place in places}
             for place in replacing_of.get((value, *owner), ())
             if begins[place] >= earliest and place not in own_places
         ]
-        places += sorted(found)
+        places += sorted(replacements)
         if len({what[place] for place in places}) > 1:
             yield places
 
@@ -467,8 +467,8 @@ def _among(values: Floats, ascending: Floats) -> NDArray[np.bool_]:
     """True for each number that is among others."""
     if not len(ascending):
         return np.zeros(len(values), dtype=bool)
-    found = ascending.searchsorted(values)
-    among: NDArray[np.bool_] = ascending.take(found, mode="clip") == values
+    at = ascending.searchsorted(values)
+    among: NDArray[np.bool_] = ascending.take(at, mode="clip") == values
     return among
 
 
@@ -476,5 +476,5 @@ def _owned(ev: Evaluation, values: Floats, places: NDArray[np.intp]) -> list[tup
     """The numbers of a column at some places, each with what tells its owner from others."""
     table = ev.candidates.columns
     owners = [table[owner] for owner in _OWNER if owner in table]
-    told = [o.codes if isinstance(o, CategoricalColumn) else o for o in owners]
-    return [*zip(*[column[places].tolist() for column in (values, *told)], strict=True)]
+    codes = [o.codes if isinstance(o, CategoricalColumn) else o for o in owners]
+    return [*zip(*[column[places].tolist() for column in (values, *codes)], strict=True)]

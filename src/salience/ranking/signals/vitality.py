@@ -109,10 +109,10 @@ def _days(ev: Evaluation, times: Floats) -> Floats:
 def _mean_power(low: Floats, high: Floats, d: Floats) -> Floats:
     """The mean of t^-d over t from `low` to `high`, without cancellation where they are close."""
     wide = log(high / low)
-    one = np.abs(1.0 - d) < 1e-12
-    top = np.where(one, wide, expm1((1.0 - d) * wide) / np.where(one, 1.0, 1.0 - d))
-    same = wide == 0.0
-    share = np.where(same, 1.0, top / np.where(same, 1.0, expm1(wide)))
+    is_log = np.abs(1.0 - d) < 1e-12
+    top = np.where(is_log, wide, expm1((1.0 - d) * wide) / np.where(is_log, 1.0, 1.0 - d))
+    is_point = wide == 0.0
+    share = np.where(is_point, 1.0, top / np.where(is_point, 1.0, expm1(wide)))
     return power(low, -d) * share
 
 
@@ -171,8 +171,8 @@ def zone(value: Any) -> Zone | None:
 def zones_by(values: Floats) -> list[Zone]:
     """The zone of each vitality, of which each is finite."""
     least, names = zip(*reversed(ZONES), strict=True)
-    named = (DORMANT, *names)
-    return [named[at] for at in np.searchsorted(least, values, "right").tolist()]
+    zones = (DORMANT, *names)
+    return [zones[at] for at in np.searchsorted(least, values, "right").tolist()]
 
 
 def zone_counts(values: Floats) -> dict[Zone, int]:

@@ -50,13 +50,13 @@ class AccessLog(Stage):
         places: dict[str, dict[str, int]] = defaultdict(dict)
         for place in short.tolist():
             places[candidates["namespace"][place]][candidates["id"][place]] = place
-        logs = yield [Events(namespace, tuple(own), _TYPES) for namespace, own in places.items()]
+        logs = yield [Events(namespace, tuple(ids), _TYPES) for namespace, ids in places.items()]
         written = candidates.floats("created_at")
         times = {place: [float(written[place])] for place in short.tolist()}
-        for own, log in zip(places.values(), logs, strict=True):
+        for ids, log in zip(places.values(), logs, strict=True):
             for event in log:
-                if event.id in own and _is_access(event):
-                    times[own[event.id]].append(event.at.timestamp())
+                if event.id in ids and _is_access(event):
+                    times[ids[event.id]].append(event.at.timestamp())
         return candidates.with_columns(accesses=_widened(kept, times))
 
 
@@ -67,16 +67,16 @@ def _is_access(event: Event) -> bool:
 def _widened(kept: Floats, times: dict[int, list[float]]) -> Floats:
     """The access times by row, those of some rows replaced where the log has more of them."""
     longer: dict[int, Sequence[float]] = {
-        place: sorted(own, reverse=True)
-        for place, own in times.items()
-        if len(own) > np.count_nonzero(~np.isnan(kept[place]))
+        place: sorted(moments, reverse=True)
+        for place, moments in times.items()
+        if len(moments) > np.count_nonzero(~np.isnan(kept[place]))
     }
     width = max([kept.shape[1], *map(len, longer.values())])
     widened = np.full((len(kept), width), np.nan)
     widened[:, : kept.shape[1]] = kept
-    for place, own in longer.items():
+    for place, moments in longer.items():
         widened[place] = np.nan
-        widened[place, : len(own)] = own
+        widened[place, : len(moments)] = moments
     return widened
 
 

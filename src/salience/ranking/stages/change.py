@@ -46,11 +46,11 @@ class Changes(Stage):
             none = CategoricalColumn(np.zeros(len(candidates), np.intp), [None], none=0)
             return candidates.with_columns(**dict.fromkeys(self.writes(), none))
         by, marks = np.full((2, len(candidates)), None, dtype=object)
-        for at, found in newer.items():
-            found.sort(reverse=True)
-            by[at] = tuple(found)
-            if found[0][0] >= LIKELY:
-                marks[at] = tuple(id for weight, id in found if weight >= LIKELY)
+        for at, pairs in newer.items():
+            pairs.sort(reverse=True)
+            by[at] = tuple(pairs)
+            if pairs[0][0] >= LIKELY:
+                marks[at] = tuple(id for weight, id in pairs if weight >= LIKELY)
         return candidates.with_columns(**{"change.by": by, "change.marks": marks})
 
 

@@ -135,17 +135,17 @@ def packed(query: Query, candidates: Candidates) -> Plan[Candidates]:
         if len(candidates) > query.k:
             first = candidates.take(np.arange(query.k))
         return first.with_columns(**{"pack.tokens": np.full(len(first), np.nan)})
-    left, taken, costs = query.token_budget, list[int](), list[float]()
+    room, taken, costs = query.token_budget, list[int](), list[float]()
     block = query.k
     start = 0
-    while start < len(candidates) and len(taken) < query.k and left > 0:
+    while start < len(candidates) and len(taken) < query.k and room > 0:
         texts = yield from ask(ReadTexts(candidates.rows[start : start + block]))
         for place, text in enumerate(texts, start):
             cost = query.count_tokens(text or "")
-            if cost <= left and len(taken) < query.k:
+            if cost <= room and len(taken) < query.k:
                 taken.append(place)
                 costs.append(float(cost))
-                left -= cost
+                room -= cost
         start, block = start + block, 2 * block
     fitting = candidates.take(np.array(taken, dtype=np.intp))
     return fitting.with_columns(**{"pack.tokens": np.array(costs, dtype=np.float64)})
@@ -159,14 +159,14 @@ def _over_budget(dropped: DroppedRow, order: Candidates) -> Plan[WhyNot | None]:
     taken = np.isin(after.rows, order.rows[:place])
     if np.count_nonzero(taken) >= query.k:
         return None
-    left = query.token_budget - int(after.floats("pack.tokens")[taken].sum())
+    room = query.token_budget - int(after.floats("pack.tokens")[taken].sum())
     [text] = yield from ask(ReadTexts(np.array([dropped.row], dtype=np.int64)))
     cost = query.count_tokens(text or "")
     reason = (
-        f"it takes {cost} tokens, {cost - left} more than the {left} that were left of "
+        f"it takes {cost} tokens, {cost - room} more than the {room} that were left of "
         f"{query.token_budget}"
     )
-    return WhyNot("budget", reason, gap=float(cost - left))
+    return WhyNot("budget", reason, gap=float(cost - room))
 
 
 def min_value(column: str, minimum: float) -> MinValue:

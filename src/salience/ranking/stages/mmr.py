@@ -95,19 +95,19 @@ class Mmr(Stage):
         redundancy, nearest = np.zeros(len(order)), np.full(len(order), -1)
         picks: list[int] = []
         values: list[float] = []
-        left = np.ones(len(order), dtype=bool)
+        free = np.ones(len(order), dtype=bool)
         while len(picks) < count:
             value = self.balance * relevance - (1.0 - self.balance) * redundancy
-            fresh = left & (redundancy < self.duplicate)
+            fresh = free & (redundancy < self.duplicate)
             if picks and fresh.any():
                 pick = int(np.argmax(np.where(fresh, value, -np.inf)))
             else:
-                pick = int(np.argmax(left))
+                pick = int(np.argmax(free))
             picks.append(pick)
             values.append(float(value[pick]))
-            left[pick] = False
+            free[pick] = False
             with_pick = self._redundancy(pick, vectors, tags)
-            nearer = left & (with_pick > redundancy)
+            nearer = free & (with_pick > redundancy)
             redundancy[nearer], nearest[nearer] = with_pick[nearer], pick
         places = np.array(picks, dtype=np.intp)
         return order.take(places).with_columns(

@@ -42,8 +42,8 @@ class ModelScores(Stage):
             raise InvalidInput("model", "is empty", "name a reranker")
         if not 0.0 < self.timeout < 86_400.0:
             raise InvalidInput("timeout", f"is {shown(self.timeout)}", "give seconds above 0")
-        whole = isinstance(self.passages, int) and not isinstance(self.passages, bool)
-        if not whole or not 0 <= self.passages <= MAX_PASSAGES:
+        is_whole = isinstance(self.passages, int) and not isinstance(self.passages, bool)
+        if not is_whole or not 0 <= self.passages <= MAX_PASSAGES:
             raise InvalidInput(
                 "passages", f"is {shown(self.passages)}", f"give a number from 0 to {MAX_PASSAGES}"
             )
@@ -64,17 +64,17 @@ class ModelScores(Stage):
         best, numbers, problem = np.full(count, np.nan), np.full(count, np.nan), None
         if count:
             parts = yield from self._parts(query, candidates)
-            texts = tuple(text for own in parts for _, text in own)
+            texts = tuple(text for passages in parts for _, text in passages)
             try:
                 scores = yield from ask(Rerank(self.model, query.text, texts, self.timeout))
             except RerankerError as failure:
                 problem = str(failure)
             else:
-                given = iter(scores)
-                for place, own in enumerate(parts):
+                scored = iter(scores)
+                for place, passages in enumerate(parts):
                     # Of equal scores that of the better passage, which stands before the other.
                     score, number = max(
-                        ((next(given), number) for number, _ in own), key=lambda part: part[0]
+                        ((next(scored), number) for number, _ in passages), key=lambda part: part[0]
                     )
                     best[place], numbers[place] = score, number or np.nan
         table = candidates.with_columns(**{"rerank.score": best, "rerank.passage": numbers})
@@ -84,12 +84,12 @@ class ModelScores(Stage):
         """For each candidate the (number, text) of what is read of it; 0 is the whole."""
         rows = candidates.rows
         contents: list[str | None] = yield from ask(ReadTexts(rows))
-        found: Sequence[Sequence[FoundPassage]] = [()] * len(rows)
+        passage_lists: Sequence[Sequence[FoundPassage]] = [()] * len(rows)
         if self.passages:
-            found = yield from find_passages(self.words, query, rows, contents)
+            passage_lists = yield from find_passages(self.words, query, rows, contents)
         columns = zip(
             contents,
-            found,
+            passage_lists,
             candidates["title"].tolist(),
             candidates["speaker"].tolist(),
             strict=True,

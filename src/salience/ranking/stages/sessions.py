@@ -60,14 +60,14 @@ class SessionFirst(Stage):
             return self._supported(candidates, [], {})
         candidates = yield from self._with_sessions_of_turns(query, candidates)
         turns: dict[Any, list[int]] = {}
-        whole: list[int] = []
+        sessions: list[int] = []
         columns = zip(candidates["kind"].tolist(), candidates.sessions(), strict=True)
         for place, (kind, session) in enumerate(columns):
             if kind == self.session:
-                whole.append(place)
+                sessions.append(place)
             elif kind == self.turn and session is not None:
                 turns.setdefault(session, []).append(place)
-        return self._supported(candidates, whole, turns)
+        return self._supported(candidates, sessions, turns)
 
     def _with_sessions_of_turns(self, query: Query, candidates: Candidates) -> Plan[Candidates]:
         """The table with the sessions of its turns that no route found."""
@@ -96,7 +96,7 @@ class SessionFirst(Stage):
         columns: dict[str, Column] = {
             name: np.full(len(passed), None, dtype=object) for name in _REASONS
         }
-        own = passed.floats(self.of) if whole else np.full(len(passed), np.nan)
+        scores = passed.floats(self.of) if whole else np.full(len(passed), np.nan)
         support = np.full(len(passed), np.nan)
         session_of = passed.sessions() if whole else []
         for at, session in enumerate(session_of):
@@ -106,7 +106,7 @@ class SessionFirst(Stage):
                 columns["turn_support.supporting_turn_count"][at] = len(turns[session])
                 columns["turn_support.best_turn"][at] = candidates["id"][best]
                 columns["turn_support.best_turn_routes"][at] = _routes(candidates, best)
-        return passed.with_columns(session_rrf_score=own, turn_support=support, **columns)
+        return passed.with_columns(session_rrf_score=scores, turn_support=support, **columns)
 
     def reason(self, dropped: DroppedRow) -> WhyNot:
         place = dropped.before.position(dropped.row)
@@ -173,9 +173,9 @@ class Neighbors(Stage):
         self, query: Query, candidates: Candidates, sides: Any, costs: dict[int, int]
     ) -> Candidates:
         """The table with those neighbors that are no hits and whose tokens fit the budget."""
-        left = np.inf
+        budget = np.inf
         if query.token_budget is not None:
-            left = query.token_budget - float(candidates.floats("pack.tokens").sum())
+            budget = query.token_budget - float(candidates.floats("pack.tokens").sum())
         returned = set(candidates.rows.tolist())
         neighbors = np.full((2, len(candidates)), np.nan)
         tokens = np.zeros(len(candidates))
@@ -183,16 +183,16 @@ class Neighbors(Stage):
             for side in (0, 1):
                 row = int(sides[side, at])
                 cost = costs.get(row, 0)
-                if row >= 0 and row not in returned and cost <= left:
+                if row >= 0 and row not in returned and cost <= budget:
                     returned.add(row)
                     neighbors[side, at] = row
                     tokens[at] += cost
-                    left -= cost
+                    budget -= cost
         return candidates.with_columns(
             **{
                 "neighbors.before": neighbors[0],
                 "neighbors.after": neighbors[1],
-                "neighbors.tokens": tokens if np.isfinite(left) else np.full(len(tokens), np.nan),
+                "neighbors.tokens": tokens if np.isfinite(budget) else np.full(len(tokens), np.nan),
             }
         )
 
