@@ -158,12 +158,12 @@ def may_replace(newer: str, older: Sequence[str], told: float | None = None) -> 
     if not older:
         return np.zeros(0)
     _, pairs = _models()
-    found = np.array([figures(each, newer) for each in older])
-    levels = ((found - pairs.means) / pairs.spreads).clip(-MAX_DEVIATION, MAX_DEVIATION)
+    raw = np.array([figures(each, newer) for each in older])
+    levels = ((raw - pairs.means) / pairs.spreads).clip(-MAX_DEVIATION, MAX_DEVIATION)
     near = levels @ pairs.near + (levels @ pairs.products * levels).sum(axis=1) + pairs.near_bias
     of_all = np.logaddexp.reduce(np.append(near, NO_PAIR))
     told = float(tells([newer])[0]) if told is None else told
     scores = told + levels @ pairs.change + NEARNESS * (near - of_all)
     factor, bias = pairs.scale
     chances = 1.0 / (1.0 + np.exp(-(factor * scores + bias)))
-    return np.where(found[:, 0] >= LEAST_COSINE, chances, 0.0)
+    return np.where(raw[:, 0] >= LEAST_COSINE, chances, 0.0)

@@ -99,9 +99,9 @@ def instance_wordings(low: str) -> tuple[Wording, ...]:
     English for what is asked most.
     What the question itself names is none of them: it is looked for anyway.
     """
-    asked = [stem(word) for match in ASKS_KIND.finditer(low) for word in words(match[1])]
+    kinds_asked = [stem(word) for match in ASKS_KIND.finditer(low) for word in words(match[1])]
     kinds = _kinds()
-    instances = {instance for kind in asked for instance in kinds.get(kind, ())}
+    instances = {instance for kind in kinds_asked for instance in kinds.get(kind, ())}
     if not instances:
         return ()
     own = {*map(stem, words(low))}

@@ -241,7 +241,7 @@ def known_names(
     taken = {word for name in spelled for word in fold_name(name).split()}
     names: list[str] = []
     after = 0
-    for name, start, end in sorted(possible, key=lambda one: (one[1], -one[2])):
+    for name, start, end in sorted(possible, key=lambda place: (place[1], -place[2])):
         if start >= after and name in known and taken.isdisjoint(name.split()):
             names.append(name)
             after = end

@@ -64,8 +64,8 @@ def rows(texts: Sequence[str]) -> NDArray[np.float32]:
 
 def token_rows(text: str) -> NDArray[np.float32]:
     """The vectors of the tokens of a text, shape (tokens, 256); one row of zeros if it has none."""
-    found = _embedder().token_rows(text)
-    return found if len(found) else np.zeros((1, DIMENSIONS), np.float32)
+    rows = _embedder().token_rows(text)
+    return rows if len(rows) else np.zeros((1, DIMENSIONS), np.float32)
 
 
 @cache
@@ -76,18 +76,18 @@ def _embedder() -> StaticEmbedder:
 def grams(texts: Sequence[str], before: Sequence[str]) -> Grams:
     """The n-grams of texts, each with the text before it, "" if there is none."""
     spans: list[NDArray[np.int64]] = []
-    whole, sizes = "", [0]
+    joined, sizes = "", [0]
     for pair in zip(texts, before, strict=True):
         for text, spans_of in zip(map(_plain, pair), (_spans, _spans_before), strict=True):
             parts, counts = spans_of(text)
-            if whole:
-                moved = np.array([[len(whole)], [len(whole)], [0]])
+            if joined:
+                moved = np.array([[len(joined)], [len(joined)], [0]])
                 parts = [part + moved for part in parts]
             spans += parts
             sizes += counts
-            whole += text if parts else ""
+            joined += text if parts else ""
     first, last, salt = np.concatenate(spans, axis=1)
-    points = np.frombuffer(whole.encode("utf-32-le"), np.uint32).astype(np.uint64)
+    points = np.frombuffer(joined.encode("utf-32-le"), np.uint32).astype(np.uint64)
     powers, inverses = _powers(1 << len(points).bit_length())
     sums = np.zeros(len(points) + 1, np.uint64)
     ((points + np.uint64(1)) * powers[: len(points)]).cumsum(out=sums[1:])
@@ -113,7 +113,7 @@ def _characters(length: int, sizes: tuple[int, ...], salt: int) -> NDArray[np.in
 
 def _spans(text: str) -> tuple[list[NDArray[np.int64]], list[int]]:
     """The spans of the characters, of the words and at the ends of a text, and how many of each."""
-    tokens = [found.span() for found in _TOKEN.finditer(text)]
+    tokens = [match.span() for match in _TOKEN.finditer(text)]
     words = [
         (tokens[at][0], tokens[at + n][1], 1) for n in (0, 1, 2) for at in range(len(tokens) - n)
     ]
@@ -124,14 +124,14 @@ def _spans(text: str) -> tuple[list[NDArray[np.int64]], list[int]]:
     places += [(1, n, 4) for n in (3, 4, 5) if n <= length]
     places += [(end - n, end, 5) for n in (1, 2, 3, 4, 5) if n <= end]
     characters = _characters(length, (2, 3, 4, 5), 0)
-    others = _array([*words, *places, (end, length, 6)])
-    return [characters, others], [characters.shape[1], len(words), len(places) + 1]
+    pieces = _array([*words, *places, (end, length, 6)])
+    return [characters, pieces], [characters.shape[1], len(words), len(places) + 1]
 
 
 def _spans_before(text: str) -> tuple[list[NDArray[np.int64]], list[int]]:
     if not text.strip():
         return [], [0]
-    tokens = [(*found.span(), 8) for found in _TOKEN.finditer(text)]
+    tokens = [(*match.span(), 8) for match in _TOKEN.finditer(text)]
     parts = [_characters(len(text), (2, 3, 4), 7), _array([*tokens, (len(text) - 2, len(text), 9)])]
     return parts, [sum(part.shape[1] for part in parts)]
 
@@ -189,11 +189,11 @@ class LinearModel:
         return np.concatenate(parts) if parts else np.zeros((0, self._of_rows.shape[1]))
 
     def _scores(self, texts: Sequence[str], before: Sequence[str]) -> NDArray[np.float64]:
-        found = grams(texts, before)
-        taken = self._of_grams.take(found.buckets, axis=0)
+        text_grams = grams(texts, before)
+        taken = self._of_grams.take(text_grams.buckets, axis=0)
         # The sum of a group without n-grams is anything, and counts nothing.
-        sums = np.add.reduceat(np.concatenate([taken, taken[:1]]), found.starts, axis=0)[:-1]
-        factors = (found.factors * self._groups)[:, :, np.newaxis]
+        sums = np.add.reduceat(np.concatenate([taken, taken[:1]]), text_grams.starts, axis=0)[:-1]
+        factors = (text_grams.factors * self._groups)[:, :, np.newaxis]
         weighed = sums.reshape(len(texts), len(GROUPS), -1) * factors
         by_grams = weighed[:, 0] + weighed[:, 1] + weighed[:, 2] + weighed[:, 3]
         units = self._units

@@ -56,8 +56,8 @@ class Span(NamedTuple):
 
 def passage_text(span: Span, title: str | None, content: str) -> str:
     """The text that a passage is found by: the title, its headings and its own words."""
-    own = content[span.start : span.end]
-    return "\n".join(part for part in (title, span.heading, own) if part)
+    text = content[span.start : span.end]
+    return "\n".join(part for part in (title, span.heading, text) if part)
 
 
 def vector_name(place: int) -> str:

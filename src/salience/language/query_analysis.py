@@ -131,7 +131,7 @@ def analyze_query(
     weights: tuple[float, ...] = ()
     if taken:
         # One that is also written right counts in full.
-        only = [meant for meant in taken.values() if query_words.count(meant.words[0]) == 1]
+        only = [choice for choice in taken.values() if query_words.count(choice.words[0]) == 1]
         terms, weights = _with_taken(terms, only)
     return QueryAnalysis(
         terms=terms,
@@ -160,7 +160,7 @@ def analyze_query(
         state_subject=state[1] if state else (),
         weights=weights,
         content_words=len([word for word in spoken if word not in stop]),
-        taken={word: meant.words for word, meant in taken.items()},
+        taken={word: choice.words for word, choice in taken.items()},
     )
 
 
@@ -220,13 +220,13 @@ def with_other_names(terms: Sequence[Term], others: Mapping[str, Set[str]]) -> t
     """
     merged = list(terms)
     added: dict[Term, None] = {}
-    for name, same in others.items():
-        own = {stem(word) for word in words(name)}
-        for other in sorted(same):
+    for name, aliases in others.items():
+        name_stems = {stem(word) for word in words(name)}
+        for other in sorted(aliases):
             stems = tuple(dict.fromkeys(map(stem, words(other))))
             if len(stems) == 1:
                 for place, term in enumerate(merged):
-                    if not own.isdisjoint(term):
+                    if not name_stems.isdisjoint(term):
                         merged[place] = tuple(dict.fromkeys((*term, *stems)))
             else:
                 added |= {(base,): None for base in stems if base not in STOP_WORDS}
@@ -263,8 +263,8 @@ def _terms(
 def _inflected(word: str, code: str) -> Term:
     """The stems of a word's forms: the index brings only those of English together."""
     language = language_of_code(code)
-    own, *others = dict.fromkeys(map(stem, language.forms(word)))
-    return (own, *(form for form in others if form not in language.stop_words))
+    first, *forms = dict.fromkeys(map(stem, language.forms(word)))
+    return (first, *(form for form in forms if form not in language.stop_words))
 
 
 def _with_taken(
@@ -272,20 +272,20 @@ def _with_taken(
 ) -> tuple[tuple[Term, ...], tuple[float, ...]]:
     """The terms, with all words that a misspelt one was taken for as forms of one; and weights."""
     forms, weights = list(terms), [1.0] * len(terms)
-    for meant in taken:
-        stems = [*map(stem, meant.words)]
+    for choice in taken:
+        stems = [*map(stem, choice.words)]
         for place, term in enumerate(terms):
             if stems[0] in term:
-                others = (form for base in stems for form in _TERM_OF_STEM.get(base, (base,)))
-                forms[place] = tuple(dict.fromkeys((*term, *others)))
-                weights[place] = meant.weight
+                other_forms = (form for base in stems for form in _TERM_OF_STEM.get(base, (base,)))
+                forms[place] = tuple(dict.fromkeys((*term, *other_forms)))
+                weights[place] = choice.weight
     return tuple(forms), tuple(weights)
 
 
 def _time_terms(terms: Sequence[Term], asked: AskedTimes) -> frozenset[int]:
     """The places of the terms that are words for a time that the query asks about."""
-    named = {*map(stem, asked.words)}
-    return frozenset(at for at, term in enumerate(terms) if not named.isdisjoint(term))
+    stems = {*map(stem, asked.words)}
+    return frozenset(at for at, term in enumerate(terms) if not stems.isdisjoint(term))
 
 
 def _wordings(
@@ -405,8 +405,8 @@ def _state(
     has_time = asks_present or language.matches("asks_former", low)
     if not has_time and (number < 0.0 or language.matches("looks_back", low)):
         return None
-    named = frozenset(map(stem, words(state[1])))
-    subject = (place for place, term in enumerate(terms) if named.isdisjoint(term))
+    subject_stems = frozenset(map(stem, words(state[1])))
+    subject = (place for place, term in enumerate(terms) if subject_stems.isdisjoint(term))
     return number, tuple(subject)
 
 

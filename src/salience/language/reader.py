@@ -92,7 +92,7 @@ def _model() -> linear.LinearModel:
 
 def read(sentences: Sequence[str], before: Sequence[str] | None = None) -> list[Reading]:
     """Read sentences, each perhaps with the one before it; many at once cost least."""
-    found = {
+    rows_of = {
         head: rows.tolist() for head, rows in _model().probabilities(sentences, before).items()
     }
     return [
@@ -109,7 +109,7 @@ def read(sentences: Sequence[str], before: Sequence[str] | None = None) -> list[
         )
         for sentence, holder, force, subject, kept, [denied] in zip(
             sentences,
-            *(found[head] for head in ("holder", "force", "subject", "kept", "denied")),
+            *(rows_of[head] for head in ("holder", "force", "subject", "kept", "denied")),
             strict=True,
         )
     ]
@@ -132,28 +132,28 @@ def to_forget(text: str) -> tuple[str, ...]:
 
 def only_to_forget(text: str) -> bool:
     """Test whether a text asks for something to be forgotten, and says nothing else."""
-    return bool(asked := to_forget(text)) and len(asked) == len(sentences_of(text))
+    return bool(requests := to_forget(text)) and len(requests) == len(sentences_of(text))
 
 
 def read_texts(texts: Sequence[str]) -> list[tuple[Reading, ...]]:
     """Read the sentences of several texts at once."""
-    known = {text: _read.get(text) for text in texts}
-    new = {text: sentences_of(text) for text, readings in known.items() if readings is None}
-    flat = [one for sentences in new.values() for one in sentences]
-    before = [one for sentences in new.values() for one in ("", *sentences)[: len(sentences)]]
+    readings_of = {text: _read.get(text) for text in texts}
+    new = {text: sentences_of(text) for text, readings in readings_of.items() if readings is None}
+    flat = [s for sentences in new.values() for s in sentences]
+    before = [s for sentences in new.values() for s in ("", *sentences)[: len(sentences)]]
     readings = iter(read(flat, before))
     for text, sentences in new.items():
-        known[text] = tuple(next(readings) for _ in sentences)
+        readings_of[text] = tuple(next(readings) for _ in sentences)
     if len(_read) + len(new) > _RECENT_TEXTS:
         _read.clear()
-    _read.update({text: known[text] or () for text in list(new)[:_RECENT_TEXTS]})
-    return [known[text] or () for text in texts]
+    _read.update({text: readings_of[text] or () for text in list(new)[:_RECENT_TEXTS]})
+    return [readings_of[text] or () for text in texts]
 
 
 def sentences_of(text: str) -> list[str]:
     """The sentences of a text, at most MAX_SENTENCES."""
-    found = (sentence.strip() for sentence in _SENTENCE.findall(text))
-    return [sentence for sentence in found if sentence][:MAX_SENTENCES]
+    stripped = (sentence.strip() for sentence in _SENTENCE.findall(text))
+    return [sentence for sentence in stripped if sentence][:MAX_SENTENCES]
 
 
 def believed(readings: Iterable[Reading]) -> Reading | None:
@@ -198,6 +198,6 @@ def read_query(query: str) -> QueryReading:
     A linear model over its n-grams alone, so that a query is read alike whatever the embedder,
     fitted by `benchmarks/train_queries.py` to queries in eleven languages.
     """
-    found = _query_model().probabilities([query])
-    request, former = float(found["request"][0, 0]), float(found["former"][0, 0])
+    chances = _query_model().probabilities([query])
+    request, former = float(chances["request"][0, 0]), float(chances["former"][0, 0])
     return QueryReading(request, request <= IS_REQUEST and former >= ASKS_FORMER)

@@ -94,9 +94,9 @@ def users_and_assistants(turns: Mapping[str, int]) -> tuple[frozenset[str], froz
     """
     users = frozenset(name for name in turns if name.casefold() in USER_NAMES)
     assistants = frozenset(name for name in turns if name.casefold() in ASSISTANT_NAMES)
-    others = [name for name in sorted(turns) if name.casefold() not in ROLE_NAMES]
-    if assistants and not users and others:
-        users = frozenset({max(others, key=turns.__getitem__)})
+    people = [name for name in sorted(turns) if name.casefold() not in ROLE_NAMES]
+    if assistants and not users and people:
+        users = frozenset({max(people, key=turns.__getitem__)})
     return users, assistants
 
 
@@ -117,8 +117,8 @@ def nicknames(greetings: Mapping[str, Mapping[str | None, int]]) -> dict[str, st
     speakers = {}
     for name, counts in sorted(greetings.items()):
         speaker, count = max(counts.items(), key=lambda item: item[1])
-        rest = sum(counts.values()) - count
-        if speaker and count >= NICKNAME_MIN_GREETINGS and count > NICKNAME_MIN_RATIO * rest:
+        other_count = sum(counts.values()) - count
+        if speaker and count >= NICKNAME_MIN_GREETINGS and count > NICKNAME_MIN_RATIO * other_count:
             speakers[name] = speaker
     return speakers
 
@@ -213,7 +213,7 @@ def named_speakers(
         ordinary: the candidates that mean something else, too.
         by_sound: whether an unseen one is also compared by its sound.
     """
-    named: dict[str, frozenset[str]] = {}
+    speakers_by_word: dict[str, frozenset[str]] = {}
     spellings = _Spellings(by_word)
     for word in candidates:
         speakers = by_word.get(word)
@@ -225,8 +225,8 @@ def named_speakers(
             similar = spellings.first_similar(word)
             speakers = by_word.get(similar or (spellings.first_alike(word) if by_sound else ""))
         if speakers:
-            named[word] = frozenset(speakers)
-    return named
+            speakers_by_word[word] = frozenset(speakers)
+    return speakers_by_word
 
 
 def _is_full_name(name: str, candidates: Sequence[str]) -> bool:
@@ -235,17 +235,17 @@ def _is_full_name(name: str, candidates: Sequence[str]) -> bool:
     return len(parts) > 1 and parts <= set(candidates)
 
 
-def resolve_speakers(named: Mapping[str, frozenset[str]]) -> frozenset[str]:
+def resolve_speakers(speakers_by_word: Mapping[str, frozenset[str]]) -> frozenset[str]:
     """The speakers that a question is about, from those that each of its words names.
 
     Of the speakers that a word names, those count that most of the words name: "Ana Costa" is no
     other Ana and no other Costa.
     """
-    if len(named) < 2:
-        return frozenset().union(*named.values())
-    word_counts = Counter(name for names in named.values() for name in names)
+    if len(speakers_by_word) < 2:
+        return frozenset().union(*speakers_by_word.values())
+    word_counts = Counter(name for names in speakers_by_word.values() for name in names)
     resolved: set[str] = set()
-    for names in filter(None, named.values()):
+    for names in filter(None, speakers_by_word.values()):
         most = max(word_counts[name] for name in names)
         resolved.update(name for name in names if word_counts[name] == most)
     return frozenset(resolved)

@@ -291,26 +291,26 @@ def take(
     best_of: dict[str, tuple[bool, bool, float, str]] = {}
     for other in near:
         base = stem(other)
-        own = written.get(base, set())
+        spellings = written.get(base, set())
         is_right = other in dictionary.words and not is_name
-        is_inflected = not _lemmas(other).isdisjoint(own | ({base} & _all_lemmas(own)))
+        is_inflected = not _lemmas(other).isdisjoint(spellings | ({base} & _all_lemmas(spellings)))
         if is_right or is_inflected:
-            rank = (other not in own, not is_right, cost(word, other), other)
+            rank = (other not in spellings, not is_right, cost(word, other), other)
             best_of[base] = min(rank, best_of.get(base, rank))
-    held = sorted(
+    candidates = sorted(
         (each + _UNSEEN * is_unseen, -near[other], other)
         for is_unseen, _, each, other in best_of.values()
         if each <= most
     )
     right_words = dictionary.places.keys() if is_english else dictionary.words
     right = _nearest_right(word, _CALENDAR if is_name else right_words | _CALENDAR, dictionary)
-    if right is not None and (not held or right[0] + _HELD < held[0][0]):
+    if right is not None and (not candidates or right[0] + _HELD < candidates[0][0]):
         is_sure = right[1] in _CALENDAR or right[0] <= (_SURE if is_listed else _SURE_ELSEWHERE)
         return Taken.at(right[0], [right[1]]) if is_sure else None
-    if not held:
+    if not candidates:
         return None
-    least = held[0][0]
-    return Taken.at(least, [other for each, _, other in held if each <= least + _TIE])
+    least = candidates[0][0]
+    return Taken.at(least, [other for each, _, other in candidates if each <= least + _TIE])
 
 
 def _nearest_right(
@@ -318,12 +318,12 @@ def _nearest_right(
 ) -> tuple[float, str] | None:
     """The least cost of a word that is right, and the word; None if none is near."""
     for step in slips(word):
-        found = (
+        costs = (
             (cost(word, other) + dictionary.rarity(other), dictionary.places.get(other, 0), other)
             for other in step
             if other in right_words
         )
-        right = min(found, default=None)
+        right = min(costs, default=None)
         if right is not None:
             return right[0], right[2]
     return None
@@ -346,7 +346,7 @@ def _all_lemmas(words: Iterable[str]) -> set[str]:
 
 def taken_notes(taken: Mapping[str, Sequence[str]]) -> list[str]:
     """A note on each misspelt word: "mongod: took mongodb"."""
-    return [f"{word}: took {', '.join(others)}" for word, others in taken.items()]
+    return [f"{word}: took {', '.join(corrections)}" for word, corrections in taken.items()]
 
 
 def _max_cost(word: str, is_listed: bool) -> float:
@@ -360,9 +360,9 @@ def respelt(text: str, taken: Mapping[str, Taken]) -> str:
 
     def right(match: re.Match[str]) -> str:
         written = match[0]
-        meant = taken.get(fold(written))
-        if meant is None:
+        choice = taken.get(fold(written))
+        if choice is None:
             return written
-        return meant.words[0].capitalize() if written[0].isupper() else meant.words[0]
+        return choice.words[0].capitalize() if written[0].isupper() else choice.words[0]
 
     return _WORD.sub(right, text) if taken else text

@@ -148,8 +148,8 @@ def indexed_words(text: str, text_words: list[str] | None = None) -> list[str]:
         compounds = filter(_INNER_START.search, _COMPOUND.findall(text))
         split = (_INNER_START.sub(r" \g<0>", n) for n in compounds if len(n) <= _MEMO_MAX_CHARS)
         parts = (word for name in split for word in words(name) if len(word) >= _PART_MIN_CHARS)
-        own = set(tokens)
-        tokens += [part for part in dict.fromkeys(parts) if part not in own]
+        present = set(tokens)
+        tokens += [part for part in dict.fromkeys(parts) if part not in present]
     return tokens
 
 

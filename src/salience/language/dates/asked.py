@@ -140,15 +140,15 @@ def asked_times(folded: str, now: datetime, language: str = "") -> AskedTimes:
     times = _bare_times(text, local)
     if times and AHEAD.search(text) and not BEHIND.search(text):
         times = [_ahead(time, local) for time in times]
-    found = [*_joined(text, times, local)]
-    if not found:
+    joined = [*_joined(text, times, local)]
+    if not joined:
         return AskedTimes()
-    named = named_dates(text)
-    days = named.days.union(*(_days_of(time.intervals[0]) for time in found))
+    dates = named_dates(text)
+    days = dates.days.union(*(_days_of(time.intervals[0]) for time in joined))
     return AskedTimes(
-        tuple(_asked(time, text, now, local) for time in found),
-        replace(named, days=days),
-        translated.words.union(words(" ".join(text[time.start : time.end] for time in found))),
+        tuple(_asked(time, text, now, local) for time in joined),
+        replace(dates, days=days),
+        translated.words.union(words(" ".join(text[time.start : time.end] for time in joined))),
     )
 
 
@@ -202,11 +202,11 @@ def _readings(
 
 def _bare_times(text: str, now: datetime) -> list[_Time]:
     """The times of a text in order, without what changes them; of two in one place, the longer."""
-    found = sorted(
+    candidates = sorted(
         (*_calendar(text, now), *_relative(text, now)), key=lambda time: (time.start, -time.end)
     )
     times: list[_Time] = []
-    for time in (_part_of_day(text, time, now) for time in found):
+    for time in (_part_of_day(text, time, now) for time in candidates):
         if not times or time.start >= times[-1].end:
             times.append(time)
         elif time.end > times[-1].end and time.start == times[-1].start:
@@ -221,11 +221,11 @@ def _calendar(text: str, now: datetime) -> Iterator[_Time]:
     for mention in mentions:
         readings.setdefault((mention.start, mention.end), []).append(mention)
     years = sorted(dates.years)
-    for (start, end), same in readings.items():
-        intervals = tuple(chain.from_iterable([_of_mention(each, years, now) for each in same]))
-        recurs = same[0].year is None and not years
+    for (start, end), group in readings.items():
+        intervals = tuple(chain.from_iterable([_of_mention(each, years, now) for each in group]))
+        recurs = group[0].year is None and not years
         if intervals:
-            yield _Time(start, end, intervals, _again(same[0]) if recurs else None)
+            yield _Time(start, end, intervals, _again(group[0]) if recurs else None)
     if not any(mention.year is None for mention in mentions):
         for year in years:
             place = text.find(str(year))
@@ -238,11 +238,11 @@ def _of_mention(mention: DateMention, years: Sequence[int], now: datetime) -> li
     if mention.year is None and not years:
         last = nearest(mention, now, -1)
         newest = last[0][0].year if last else now.year
-        others = [newest + 1, *range(newest - 1, newest - _OTHER_YEARS, -1)]
+        years_tried = [newest + 1, *range(newest - 1, newest - _OTHER_YEARS, -1)]
     else:
-        others = [mention.year] if mention.year is not None else [*years]
-    found = [exactly(year, mention) for year in others]
-    return [*last[:1], *filter(None, found)]
+        years_tried = [mention.year] if mention.year is not None else [*years]
+    readings = [exactly(year, mention) for year in years_tried]
+    return [*last[:1], *filter(None, readings)]
 
 
 def _again(mention: DateMention) -> Callable[[datetime, int], Interval | None]:

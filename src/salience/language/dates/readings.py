@@ -72,10 +72,10 @@ def date_wordings(dates: NamedDates, this_year: int, language: str = "") -> tupl
         return tuple(days)
     if dates.months:
         clear = sorted(dates.months - _MOSTLY_WORDS)
-        named = tuple(name for month in clear for name in names[month])
+        month_names = tuple(name for month in clear for name in names[month])
         mostly_words = sorted(dates.months & _MOSTLY_WORDS) if years else ()
         return (
-            *([(named,)] if named else []),
+            *([(month_names,)] if month_names else []),
             *((names[month], years) for month in mostly_words),
         )
     return ((years,),) if years else ()
@@ -136,8 +136,8 @@ def _asks_former(folded: str) -> bool:
 
 
 def _intervals(dates: DateMentions, now: datetime) -> Iterator[Interval]:
-    own = {date.year for ends in dates.ranges for date in ends if date.year is not None}
-    years, lone_years = sorted(dates.years or own), dates.years
+    years_in_dates = {date.year for ends in dates.ranges for date in ends if date.year is not None}
+    years, lone_years = sorted(dates.years or years_in_dates), dates.years
     for first, last in dates.ranges:
         if first.year is not None:
             starts = [in_year(first.year, first)]
@@ -168,8 +168,8 @@ def search_interval(text: str, now: datetime) -> TimeRange | None:
     Of several times the first one counts, of several readings the likeliest that has begun.
     """
     for time in asked_times(fold(text), now).times:
-        begun = (reading for reading in time.readings if reading[0] <= now.timestamp())
-        start, end, _ = next(begun, time.readings[0])
-        named = text[time.place :][: len(time.words)]
-        return TimeRange(start, end, named if fold(named) == time.words else time.words)
+        past_readings = (reading for reading in time.readings if reading[0] <= now.timestamp())
+        start, end, _ = next(past_readings, time.readings[0])
+        words = text[time.place :][: len(time.words)]
+        return TimeRange(start, end, words if fold(words) == time.words else time.words)
     return None

@@ -88,15 +88,15 @@ def in_english(folded: str, language: str) -> Translated:
     """
     if language not in VOCABULARIES or VOCABULARIES[language].is_spaced:
         marks = _marks()
-        told = [marks[word] for word in words(folded) if word in marks]
-        if told and not any(language in codes for codes in told):
-            language = min(told[0])
+        candidates = [marks[word] for word in words(folded) if word in marks]
+        if candidates and not any(language in codes for codes in candidates):
+            language = min(candidates[0])
     if language not in VOCABULARIES:
         return Translated(folded, frozenset())
-    translator, found = _translator(language), []
+    translator, originals = _translator(language), []
 
     def translated(match: re.Match[str]) -> str:
-        found.append(match[0])
+        originals.append(match[0])
         return translator.english(match)
 
     if not VOCABULARIES[language].is_spaced:
@@ -104,7 +104,7 @@ def in_english(folded: str, language: str) -> Translated:
     text = " ".join(translator.pattern.sub(translated, folded).split())
     for pattern, replacement in _ORDERED:
         text = pattern.sub(replacement, text)
-    return Translated(text, frozenset(words(" ".join(found))))
+    return Translated(text, frozenset(words(" ".join(originals))))
 
 
 @cache
@@ -118,8 +118,8 @@ def month_forms(language: str) -> tuple[tuple[str, ...], ...]:
 def weekday_forms(language: str) -> tuple[tuple[str, ...], ...]:
     """The folded names of the seven days of the week, in English and in a language."""
     listed = VOCABULARIES[language].weekdays.split() if language in VOCABULARIES else []
-    others = map(_forms, listed or [""] * 7)
-    return tuple((name, *forms) for name, forms in zip(WEEKDAY_NAMES, others, strict=True))
+    other_forms = map(_forms, listed or [""] * 7)
+    return tuple((name, *forms) for name, forms in zip(WEEKDAY_NAMES, other_forms, strict=True))
 
 
 _ALSO_MORNING = frozenset({"morgen", "manana"})
@@ -190,7 +190,7 @@ def _figures(match: re.Match[str]) -> str:
 @cache
 def _translator(language: str) -> _Translator:
     vocabulary = VOCABULARIES[language]
-    named = {
+    placeholders = {
         "MONTH": "|".join(vocabulary.months.split()) or "(?!)",
         "WEEKDAY": "|".join(vocabulary.weekdays.split()),
         "NUMBER": "|".join(vocabulary.numbers.split()),
@@ -198,7 +198,7 @@ def _translator(language: str) -> _Translator:
     lines = _lines(vocabulary)
     alternatives, wordings = [], {}
     for at, (english, pattern) in enumerate(lines):
-        for name, any_of in named.items():
+        for name, any_of in placeholders.items():
             pattern = pattern.replace(name, f"(?:{any_of})")
         alternatives.append(f"(?P<g{at}>{pattern})")
         wordings[f"g{at}"] = english

@@ -96,10 +96,10 @@ def _latin(distinct: frozenset[str]) -> Language | None:
     if 2 * english > len(distinct):
         return None
     best, most = None, (max(1, english), len(distinct))
-    others = _ENGLISH_TOO if english else _ENGLISH
-    for language, evidence, own in languages:
+    shared = _ENGLISH_TOO if english else _ENGLISH
+    for language, evidence, distinctive in languages:
         there = distinct & evidence
-        found = len(there) + len(distinct & language.marks)
-        if (found, len(distinct & own)) > most and not there <= others:
-            best, most = language, (found, len(distinct & own))
+        count = len(there) + len(distinct & language.marks)
+        if (count, len(distinct & distinctive)) > most and not there <= shared:
+            best, most = language, (count, len(distinct & distinctive))
     return best

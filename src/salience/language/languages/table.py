@@ -106,15 +106,15 @@ class Language:
 
     def matches(self, cue: CueName, text: str) -> bool:
         """Test whether a cue is in a folded text."""
-        known = self.cues.get(cue)
-        return known is not None and self._search("cue", cue, known.pattern, text) is not None
+        entry = self.cues.get(cue)
+        return entry is not None and self._search("cue", cue, entry.pattern, text) is not None
 
     def count(self, cue: CueName, text: str) -> int:
         """The number of times that a cue is in a folded text."""
-        known = self.cues.get(cue)
-        if known is None:
+        entry = self.cues.get(cue)
+        if entry is None:
             return 0
-        return sum(1 for _ in self._compiled_pattern("cue", cue, known.pattern).finditer(text))
+        return sum(1 for _ in self._compiled_pattern("cue", cue, entry.pattern).finditer(text))
 
     def state(self, text: str) -> tuple[str, str] | None:
         """The attribute that a folded text speaks of, and the words by which; None without one.
@@ -173,8 +173,8 @@ class Language:
         compiled = self._compiled.get(key)
         if compiled is None:
             # Texts are unified when they are folded.
-            whole = rf"(?<!\w)(?:{pattern})(?!\w)" if self.is_spaced else unified(pattern)
-            compiled = self._compiled[key] = re.compile(whole)
+            bounded = rf"(?<!\w)(?:{pattern})(?!\w)" if self.is_spaced else unified(pattern)
+            compiled = self._compiled[key] = re.compile(bounded)
         return compiled
 
 
@@ -196,8 +196,8 @@ def read_language(
         return Cue(entry.pattern, entry.catches[0], entry.must_not_catch[0])
 
     def topic(line: str) -> tuple[str, tuple[str, tuple[str, ...]]]:
-        told, _, listed = line.partition(" = ")
-        name, _, pattern = told.partition(": ")
+        head, _, listed = line.partition(" = ")
+        name, _, pattern = head.partition(": ")
         return name, (pattern, tuple(listed.split()))
 
     states = {title[6:]: cue(table[title]) for title in table if title.startswith("state ")}

@@ -48,8 +48,8 @@ _READERS: Sequence[tuple[Callable[[str], Reading | None], str]] = (
 def _readers() -> Mapping[str, Sequence[int]]:
     """The places of the readers to try by the word of which they need one."""
     places: dict[str, list[int]] = {}
-    for place, (read, triggers) in enumerate(_READERS):
-        is_general = read is _general
+    for place, (reader, triggers) in enumerate(_READERS):
+        is_general = reader is _general
         of_frames = (f.cues for f in frames_of("en").frames if f.is_general == is_general)
         for word in triggers.split() or frozenset().union(*of_frames):
             places.setdefault(word, []).append(place)

@@ -28,10 +28,10 @@ def language_stated(text: str) -> Language | None:
     That of which it has the most words that English has not, if they are more than its English
     words; those that no other of the languages has count twice.
     """
-    said = words(text)
-    tokens = frozenset(said)
+    text_words = words(text)
+    tokens = frozenset(text_words)
     if not "".join(tokens).isascii():
-        return language_of(without_bigrams(said))
+        return language_of(without_bigrams(text_words))
     if tokens.isdisjoint(_all_evidence()):
         return None
     evidence = {
@@ -53,9 +53,9 @@ def _all_evidence() -> frozenset[str]:
 @cache
 def _evidence(code: str) -> frozenset[str]:
     language = language_of_code(code)
-    own = language.stop_words | language.marks | wordings_of(code).plain_words | cues_of(code)
+    listed = language.stop_words | language.marks | wordings_of(code).plain_words | cues_of(code)
     months = frozenset(wordings_of("en").calendar.split("|"))  # "april"
-    return own - STOP_WORDS - ORDINARY_WORDS - _ALSO_ENGLISH - months
+    return listed - STOP_WORDS - ORDINARY_WORDS - _ALSO_ENGLISH - months
 
 
 @cache

@@ -94,9 +94,9 @@ class Frames:
         parts = None if reading or general else self.clauses.fullmatch(plain)
         if parts is None:
             return reading
-        said = [f"{parts['who']} {parts['last']}"] if parts["who"] else []
-        said += [parts["last"], parts["first"]]
-        return next(filter(None, (self._read(clause, cued) for clause in said)), None)
+        clauses = [f"{parts['who']} {parts['last']}"] if parts["who"] else []
+        clauses += [parts["last"], parts["first"]]
+        return next(filter(None, (self._read(clause, cued) for clause in clauses)), None)
 
     def undenied(self, sentence: str) -> tuple[str, bool]:
         """A sentence without its denial, and whether it has one."""
@@ -110,10 +110,10 @@ class Frames:
 
         In a language that needs no pronoun it is the speaker then.
         """
-        named = self.subject.match(without_accents(text))
-        if named is None:
+        subject = self.subject.match(without_accents(text))
+        if subject is None:
             return None if self.needs_subject else ""
-        return self._named(fold(named["who"]))
+        return self._named(fold(subject["who"]))
 
     def given_up(self, low: str, text: str) -> tuple[str, str | None] | None:
         """The value that a text, given folded, too, says to be had no more, and its `person`."""
@@ -134,8 +134,8 @@ class Frames:
 
     def _cued(self, plain: str, general: bool) -> list[Frame]:
         """The frames of which a sentence has a cue."""
-        said = words(plain) if self.is_spaced else [cue for cue in self._places if cue in plain]
-        cued = {place for cue in self._places.keys() & set(said) for place in self._places[cue]}
+        tokens = words(plain) if self.is_spaced else [cue for cue in self._places if cue in plain]
+        cued = {place for cue in self._places.keys() & set(tokens) for place in self._places[cue]}
         return [self.frames[at] for at in sorted(cued) if self.frames[at].is_general == general]
 
     @cached_property
@@ -192,8 +192,8 @@ class Frames:
     def _named(self, phrase: str) -> str:
         """The stems of a noun phrase without whose it is, in order of the alphabet."""
         bare = self.terms["speaker"].sub(" ", phrase)
-        said = words(self._spelled(bare)) if self.is_spaced else bare.split()
-        return " ".join(sorted({*map(stem, said)}))
+        tokens = words(self._spelled(bare)) if self.is_spaced else bare.split()
+        return " ".join(sorted({*map(stem, tokens)}))
 
 
 @cache

@@ -36,19 +36,19 @@ _CUES: tuple[tuple[float, CueName], ...] = (
 
 def personal(text: str, instructs: bool, language: Language | None) -> float:
     """The kind of statement that a folded text makes of who says it; questions make none."""
-    found = _said(text, language)
-    if found and any(mark in text for mark in _QUESTION_MARKS):
+    kind = _said(text, language)
+    if kind and any(mark in text for mark in _QUESTION_MARKS):
         sentences = _SENTENCE.findall(text)
-        said = (_said(one, language) for one in sentences if not _asks(one.strip(), language))
-        found = max(said, default=NOTHING)
-    return max(found, INSTRUCTION) if instructs else found
+        kinds = (_said(s, language) for s in sentences if not _asks(s.strip(), language))
+        kind = max(kinds, default=NOTHING)
+    return max(kind, INSTRUCTION) if instructs else kind
 
 
 def _said(text: str, language: Language | None) -> float:
     if language is None:
         starts = [0, *(found.start() for found in _STATED_FROM.finditer(text))]
-        told = (kind for kind, cue in STATED if any(cue.match(text, start) for start in starts))
-        return next(told, NOTHING)
+        kinds = (kind for kind, cue in STATED if any(cue.match(text, start) for start in starts))
+        return next(kinds, NOTHING)
     found = next((kind for kind, cue in _CUES if language.matches(cue, text)), NOTHING)
     return found if found != HEALTH or language.is_about_speaker(text) else NOTHING
 

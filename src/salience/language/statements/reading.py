@@ -64,8 +64,8 @@ class Statement:
     @cached_property
     def key(self) -> int:
         """A hash of the stems of subject and attribute, in any order, in 63 bits."""
-        named = {*self.subject.split(), *self.attribute.split()} - _LINKING
-        return text_key(" ".join(sorted(named)) or self.attribute)
+        stems = {*self.subject.split(), *self.attribute.split()} - _LINKING
+        return text_key(" ".join(sorted(stems)) or self.attribute)
 
     def contradicts(self, other: Statement) -> bool:
         """Test whether another statement of the same key contradicts this one.
@@ -113,8 +113,8 @@ def _statement_of(text: str) -> Statement | None:
         if language is None:
             statement = _in_english(sentence)
         else:
-            said = read_foreign(sentence, language)
-            statement = None if said is None else Statement(*said[0], is_denied=said[1])
+            reading = read_foreign(sentence, language)
+            statement = None if reading is None else Statement(*reading[0], is_denied=reading[1])
         if statement is not None:
             return statement
     is_whole = len(sentences) == 1 and language is None and "?" not in text
@@ -125,8 +125,8 @@ def _in_english(sentence: str, *, by_wording: bool = False) -> Statement | None:
     """The statement of a sentence: the attribute that it names, or its wording as one."""
     for pattern, full in _CONTRACTIONS if "'" in sentence else ():
         sentence = pattern.sub(full, sentence)
-    said = sentence = sentence if by_wording else _AGENT.sub("", sentence)
-    tokens = words(said)
+    before = sentence = sentence if by_wording else _AGENT.sub("", sentence)
+    tokens = words(before)
     if not cues.OPEN_ENDED.isdisjoint(tokens):
         return None
     if not cues.FILLER_WORDS.isdisjoint(tokens):
@@ -140,7 +140,7 @@ def _in_english(sentence: str, *, by_wording: bool = False) -> Statement | None:
             return None
         is_denied = bool(denials)
     bare = " ".join(sentence.split())
-    if bare != said:
+    if bare != before:
         tokens = words(bare)
     if not cues.UNNAMED_SUBJECTS.isdisjoint(tokens[:1]):
         return None
@@ -169,7 +169,7 @@ def _sentences(text: str, language: Language | None) -> list[str]:
             continue
         sentences.append(text[start : end.end()])
         start = end.end()
-    return [one.strip(" .!;\u3002\uff01\uff1b") for one in (*sentences, text[start:])]
+    return [sentence.strip(" .!;\u3002\uff01\uff1b") for sentence in (*sentences, text[start:])]
 
 
 def _with_bare(sentences: Sequence[str], language: Language | None) -> Iterator[str]:

@@ -29,8 +29,8 @@ def value_said(text: str) -> float:
 
 def _person(subject: str, text: str, code: str) -> str:
     """The subject of a statement, if it is a person; "" for a thing, which the speaker has."""
-    named = {stem(fold(w.strip(".,'"))) for w in text.split() if w[:1].isupper()}
-    is_person = not named.isdisjoint(subject.split()) or family_words(code).search(subject)
+    names = {stem(fold(w.strip(".,'"))) for w in text.split() if w[:1].isupper()}
+    is_person = not names.isdisjoint(subject.split()) or family_words(code).search(subject)
     return " ".join(sorted(subject.split())) if is_person else ""
 
 
@@ -44,12 +44,12 @@ def values_stated(text: str) -> float:
         return NO_STATE
     statement = statement_of(text)
     if statement is None:
-        told = sorted({*map(stem, words(fold(text)))})
+        stems = sorted({*map(stem, words(fold(text)))})
     else:
         values = [" ".join(map(stem, words(fold(value)))) for value in statement.values.values()]
-        told = values or sorted({*statement.attribute.split()})
+        stems = values or sorted({*statement.attribute.split()})
     how = "denied" if statement is not None and statement.is_denied else "stated"
-    return float(state_number(f"{how} {'; '.join(told)}"))
+    return float(state_number(f"{how} {'; '.join(stems)}"))
 
 
 def value_replaced(text: str) -> float:
@@ -62,37 +62,37 @@ def value_replaced(text: str) -> float:
         return NO_STATE
     code = _code(text)
     low = fold(text.replace("\u2019", "'"))
-    gone = frames_of(code).given_up(low, text)
-    if gone is None:
+    given_up = frames_of(code).given_up(low, text)
+    if given_up is None:
         wordings = wordings_of(code)
-        told = wordings.find("changes", low)
+        change = wordings.find("changes", low)
         if code == "en":
-            told = told or cues.CHANGES.search(low)
-            if told is not None:
-                return _changed(low, told)
-        return CHANGE if told or wordings.find("corrections", low) else NO_STATE
-    value, person = gone
+            change = change or cues.CHANGES.search(low)
+            if change is not None:
+                return _changed(low, change)
+        return CHANGE if change or wordings.find("corrections", low) else NO_STATE
+    value, person = given_up
     return CHANGE if person is None else _number(person, value, code)  # perhaps of somebody else
 
 
-def _changed(low: str, told: re.Match[str]) -> float:
+def _changed(low: str, verb: re.Match[str]) -> float:
     """The number of what is changed in a folded English text: the verb's object, or its subject.
 
     "We changed the menu of the wedding", "the menu was changed": the last word before what belongs
     to it.
     """
     changed = (
-        None if cues.INTRANSITIVE.search(told[0]) else cues.CHANGED_OBJECT.match(low[told.end() :])
+        None if cues.INTRANSITIVE.search(verb[0]) else cues.CHANGED_OBJECT.match(low[verb.end() :])
     )
     if changed is None:
-        changed = cues.CHANGED_SUBJECT.search(low, 0, told.start())
-    if changed is None or cues.TRAILING.search(told[0]):
+        changed = cues.CHANGED_SUBJECT.search(low, 0, verb.start())
+    if changed is None or cues.TRAILING.search(verb[0]):
         return CHANGE
-    named = changed[1].rpartition(" ")[2]
-    if named in cues.UNNAMED:
+    noun = changed[1].rpartition(" ")[2]
+    if noun in cues.UNNAMED:
         return CHANGE
-    is_end = cues.ENDING.search(told[0]) is not None
-    return change_number(stem(named.removesuffix("'s")), is_end=is_end)
+    is_end = cues.ENDING.search(verb[0]) is not None
+    return change_number(stem(noun.removesuffix("'s")), is_end=is_end)
 
 
 def _code(text: str) -> str:
@@ -102,9 +102,9 @@ def _code(text: str) -> str:
 
 def _number(person: str, value: str, code: str) -> float:
     """The number of a person's value by the word that names it, as of "a red Fiat", "Fiat rojo"."""
-    said = words(value)
-    if not said:
+    tokens = words(value)
+    if not tokens:
         return NO_STATE
-    named = said[0 if frames_of(code).is_head_first else -1]
-    named = named if named.isascii() or " " in value else value
-    return float(state_number(f"{person} value {stem(fold(named))}"))
+    noun = tokens[0 if frames_of(code).is_head_first else -1]
+    noun = noun if noun.isascii() or " " in value else value
+    return float(state_number(f"{person} value {stem(fold(noun))}"))

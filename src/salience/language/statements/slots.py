@@ -65,13 +65,13 @@ def slot(sentence: str, language: Language | None = None) -> Reading | None:
     low = (
         wordings.without(low, "origins", "present") if change else wordings.without(low, "present")
     )
-    values, rest = _taken_out(_DIRECTION.sub(r"from\1 ", low), wordings)
+    values, remaining = _taken_out(_DIRECTION.sub(r"from\1 ", low), wordings)
     if not values:
         return None
     kind = next(name for name in ("link", "number", "time") if name in _KINDS[min(values)])
     if kind == "time" and wordings.find("indefinite", low):
         return None
-    attribute = _attribute(rest, wordings, language)
+    attribute = _attribute(remaining, wordings, language)
     return None if attribute is None else ("", f"{attribute} {kind}", values)
 
 
@@ -86,8 +86,8 @@ def _is_long(low: str, wordings: Wordings) -> bool:
 
 def _taken_out(low: str, wordings: Wordings) -> tuple[Values, str]:
     """The values of a sentence by kind, and the sentence without them; none if they are many."""
-    found = [(m.lastgroup or "", m) for m in _values_of(wordings).finditer(low)]
-    kinds = [kind for kind, _ in found]
+    matches = [(m.lastgroup or "", m) for m in _values_of(wordings).finditer(low)]
+    kinds = [kind for kind, _ in matches]
     if "clock" in kinds or "date" in kinds:  # a number says which of several it is then
         taken = {"clock", "date"} if not ("clock" in kinds and _EVERY.search(low)) else {"clock"}
         if "clock" in kinds and re.search(r"days\b", low):
@@ -95,16 +95,16 @@ def _taken_out(low: str, wordings: Wordings) -> tuple[Values, str]:
     else:
         taken = {"link"} if "link" in kinds else {"number"}
     values: Values = {}
-    rest, end = "", 0
-    for kind, match in found:
+    remaining, end = "", 0
+    for kind, match in matches:
         if kind not in taken:
             continue
         if kind in values:
             return {}, low
         values[kind] = _plain(kind, match[0])
-        rest += low[end : match.start()] + " "
+        remaining += low[end : match.start()] + " "
         end = match.end()
-    return values, rest + low[end:]
+    return values, remaining + low[end:]
 
 
 def _plain(kind: str, text: str) -> str:
@@ -118,9 +118,9 @@ def _plain(kind: str, text: str) -> str:
     return " ".join(sorted(words(text)))
 
 
-def _attribute(rest: str, wordings: Wordings, language: Language | None) -> str | None:
+def _attribute(remaining: str, wordings: Wordings, language: Language | None) -> str | None:
     """The rest without the words around a value: stems in order of the alphabet."""
-    bare = wordings.without(rest, "changes", "owners", "links")
+    bare = wordings.without(remaining, "changes", "owners", "links")
     if not wordings.is_spaced:
         bare = wordings.without(bare, "particles") if wordings.particles else bare
         bare = "".join(sorted(set(re.sub(r"[\W_]+", "", bare))))

@@ -76,8 +76,8 @@ class Wordings:
         compiled = self._compiled.get(name)
         if compiled is None:
             listed = unified(getattr(self, name)) or r"(?!)"
-            whole = rf"(?<!\w)(?:{listed})(?!\w)" if self.is_spaced else f"(?:{listed})"
-            compiled = self._compiled[name] = re.compile(whole)
+            bounded = rf"(?<!\w)(?:{listed})(?!\w)" if self.is_spaced else f"(?:{listed})"
+            compiled = self._compiled[name] = re.compile(bounded)
         return compiled
 
 
