@@ -20,9 +20,9 @@ from salience.importers._source import (
     DateOrder,
     ImportProblem,
     Item,
+    Job,
     LeftOut,
     Place,
-    Told,
     inside,
     located,
     stop,
@@ -52,22 +52,22 @@ class Format:
     """A format and its reader, which takes a file, or also a folder as a whole."""
 
     about: str
-    read: Callable[[Place, Told], Iterator[Item]]
+    read: Callable[[Place, Job], Iterator[Item]]
     of_folders: bool = False
 
 
 def _shaped(name: str) -> Format:
     """The format of one or more shapes."""
 
-    def read(place: Place, told: Told) -> Iterator[Item]:
-        yield from distinct(shape_of(name, place).read(place, told))
+    def read(place: Place, job: Job) -> Iterator[Item]:
+        yield from distinct(shape_of(name, place).read(place, job))
 
     about = next(shape.about for shape in SHAPES if shape.name == name)
     return Format(about, read, name in ("chroma", "mem0", "opencode", "slack"))
 
 
-def _of_files(place: Place, told: Told) -> Iterator[Item]:
-    yield from distinct(_each_file(place, told, None))
+def _of_files(place: Place, job: Job) -> Iterator[Item]:
+    yield from distinct(_each_file(place, job, None))
 
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
@@ -99,7 +99,7 @@ SERVERS = ("langgraph", "mem0")
 """The formats that take the address of a server, too."""
 
 
-def _each_file(folder: Place, told: Told, only: str | None) -> Iterator[Item]:
+def _each_file(folder: Place, job: Job, only: str | None) -> Iterator[Item]:
     """The memories of each file in a folder, perhaps of one format only."""
     assert isinstance(folder, Path)
     for file in files_in(folder):
@@ -111,20 +111,20 @@ def _each_file(folder: Place, told: Told, only: str | None) -> Iterator[Item]:
                 problem = f"is of the format {name}, not {only}"
                 raise ImportProblem(file, problem, "import it by its own path")
             where = file.relative_to(folder).as_posix()
-            for item in _read(name, file, told):
+            for item in _read(name, file, job):
                 yield _placed(item, where)
         except ImportProblem as problem:
-            told.left_out(problem)
+            job.left_out(problem)
 
 
-def _of_notes(name: str, folder: Path, told: Told) -> Iterator[Item]:
+def _of_notes(name: str, folder: Path, job: Job) -> Iterator[Item]:
     """The notes of a folder; files of other formats in it are told as left out."""
-    yield from FORMATS[name].read(folder, told)
+    yield from FORMATS[name].read(folder, job)
     for file in files_in(folder):
         found = None if file.suffix.lower() in NOTES else tried(file)
         if found is not None and found not in _ATTACHED:
             problem = f"is of the format {found}, in a folder of notes"
-            told.left_out(ImportProblem(file, problem, "import it by its own path"))
+            job.left_out(ImportProblem(file, problem, "import it by its own path"))
 
 
 def _placed(item: Item, where: str) -> Item:
@@ -133,19 +133,19 @@ def _placed(item: Item, where: str) -> Item:
     return Item(item, place, namespace=item.namespace, assumed=item.assumed)
 
 
-def _read(name: str, place: Place, told: Told) -> Iterator[Item]:
+def _read(name: str, place: Place, job: Job) -> Iterator[Item]:
     format = FORMATS[name]
     if isinstance(place, Path) and name != "hindsight" and _archives.is_archive(place):
-        yield from _of_archive(name, place, told)
+        yield from _of_archive(name, place, job)
     elif isinstance(place, Path) and place.is_dir() and not format.of_folders:
-        yield from distinct(_each_file(place, told, name))
+        yield from distinct(_each_file(place, job, name))
     elif isinstance(place, Path) and place.is_dir() and name in _OF_NOTES:
-        yield from _of_notes(name, place, told)
+        yield from _of_notes(name, place, job)
     else:
-        yield from format.read(place, told)
+        yield from format.read(place, job)
 
 
-def _of_archive(name: str, archive: Path, told: Told) -> Iterator[Item]:
+def _of_archive(name: str, archive: Path, job: Job) -> Iterator[Item]:
     """The memories of a zip, whose problems name it and the part."""
 
     def named(problem: ImportProblem) -> ImportProblem:
@@ -155,8 +155,8 @@ def _of_archive(name: str, archive: Path, told: Told) -> Iterator[Item]:
         where = f"{part}, {problem.place}" if problem.place else part
         return ImportProblem(archive, f"{where}: {problem.problem}", problem.remedy)
 
-    with _archives.folder_of(archive, told.left_out) as folder:
-        inner = replace(told, left_out=lambda problem: told.left_out(named(problem)))
+    with _archives.folder_of(archive, job.left_out) as folder:
+        inner = replace(job, left_out=lambda problem: job.left_out(named(problem)))
         try:
             yield from _read(name, folder, inner)
         except ImportProblem as problem:
@@ -179,8 +179,8 @@ class Items(Iterator[Item]):
     ) -> None:
         self.format = format
         self.blank: list[str] = []
-        told = Told(left_out or stop, self.blank.append, columns or {}, dates)
-        self._items = _read(format, place, told)
+        job = Job(left_out or stop, self.blank.append, columns or {}, dates)
+        self._items = _read(format, place, job)
 
     def __next__(self) -> Item:
         return next(self._items)

@@ -141,8 +141,8 @@ class _Unpacking:
 def _free_place(folder: Path, names: list[str]) -> Path:
     """A path in a folder that nothing is at, by some names or by ones like them."""
     for name in names[:-1]:
-        own = folder / _shortened(name)
-        folder = next(p for p in _alternatives(own) if p.is_dir() or not p.exists())
+        path = folder / _shortened(name)
+        folder = next(p for p in _alternatives(path) if p.is_dir() or not p.exists())
         folder.mkdir(exist_ok=True)
     return next(p for p in _alternatives(folder / _shortened(names[-1])) if not p.exists())
 

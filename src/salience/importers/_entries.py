@@ -15,8 +15,8 @@ from typing import Any
 from salience.importers._source import (
     ImportProblem,
     Item,
+    Job,
     Place,
-    Told,
     clean,
     lines,
     moment,
@@ -37,12 +37,12 @@ def imported(origin: str, place: str, fields: Mapping[str, Any]) -> Item:
     `updated_at`, which a store sets by itself, is kept in the metadata if it is another time than
     `created_at`.
     """
-    kept = {name: value for name, value in fields.items() if value not in (None, "", [], {})}
-    updated_at = kept.pop("updated_at", None)
+    filled = {name: value for name, value in fields.items() if value not in (None, "", [], {})}
+    updated_at = filled.pop("updated_at", None)
     metadata = {key: value for key, value in fields.get("metadata", {}).items() if value != ""}
-    if updated_at is not None and updated_at != kept.get("created_at"):
+    if updated_at is not None and updated_at != filled.get("created_at"):
         metadata.setdefault("updated_at", _written(updated_at))
-    return Item({**kept, "metadata": {ORIGIN: origin, **metadata}}, place)
+    return Item({**filled, "metadata": {ORIGIN: origin, **metadata}}, place)
 
 
 def _written(time: Any) -> Any:
@@ -67,9 +67,9 @@ class Ids:
 
     def of(self, *parts: Any) -> str:
         """The id of parts; another one each time the same parts come again."""
-        made = derived_id(*parts)
-        self._made[made] += 1
-        return made if self._made[made] == 1 else derived_id(*parts, self._made[made])
+        id = derived_id(*parts)
+        self._made[id] += 1
+        return id if self._made[id] == 1 else derived_id(*parts, self._made[id])
 
     def turn(self, session: str, turn: Mapping[str, Any]) -> str:
         """The id of a turn of a session."""
@@ -91,14 +91,14 @@ EMPTY: tuple[Any, ...] = (None, "", [], {})
 _LOOKED_AT = 20  # lines
 
 
-def documents(path: Any, told: Told, gathered: bool = False) -> Iterator[tuple[str, Any]]:
+def documents(path: Any, job: Job, gathered: bool = False) -> Iterator[tuple[str, Any]]:
     """The JSON of a file with its place: one document (""), or one of each line.
 
     Lines that are not JSON are left out, unless the whole is. `gathered`, the lines are one
     document: a list of their objects, each with its place.
     """
     gathered_lines = []
-    for where, document in _lines(path, told):
+    for where, document in _lines(path, job):
         if not gathered or not where:
             yield where, document
         elif isinstance(document, dict):
@@ -106,25 +106,25 @@ def documents(path: Any, told: Told, gathered: bool = False) -> Iterator[tuple[s
         else:
             problem = f"not a JSON object but {type(document).__name__}"
             number = int(where.removeprefix("line "))
-            told.left_out(ImportProblem(path, problem, "remove the line", line=number))
+            job.left_out(ImportProblem(path, problem, "remove the line", line=number))
     if gathered_lines:
         yield "", gathered_lines
 
 
-def _lines(path: Path, told: Told) -> Iterator[tuple[str, Any]]:
+def _lines(path: Path, job: Job) -> Iterator[tuple[str, Any]]:
     """The place and the JSON of each line; of a file that is one document, that alone."""
-    numbered = ((number, line) for number, line in lines(path, told.left_out) if line.strip())
+    numbered = ((number, line) for number, line in lines(path, job.left_out) if line.strip())
     start = list(islice(numbered, _LOOKED_AT))
     if start and not is_json(start[0][1]):
-        whole = text(path)
-        if is_json(whole) or not any(is_json(line) and "{" in line for _, line in start[1:]):
-            yield "", parsed(path, whole)
+        content = text(path)
+        if is_json(content) or not any(is_json(line) and "{" in line for _, line in start[1:]):
+            yield "", parsed(path, content)
             return
     for number, line in chain(start, numbered):
         try:
             document = parsed(path, line, line=number)
         except ImportProblem as problem:
-            told.left_out(problem)
+            job.left_out(problem)
         else:
             yield "" if len(start) == 1 else f"line {number}", document
 
@@ -139,7 +139,7 @@ def is_json(source: str) -> bool:
 
 
 def entries(
-    path: Place, document: Any, *names: str, place: str = "", told: Told
+    path: Place, document: Any, *names: str, place: str = "", job: Job
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """The objects of a document with their places.
 
@@ -153,12 +153,12 @@ def entries(
         lists = {name: document[name] for name in names if isinstance(document.get(name), list)}
     for name, elements in lists.items():
         for number, element in enumerate(elements, start=1):
-            own = ", ".join(filter(None, (place, f"{name} {number}" if name else "")))
+            position = ", ".join(filter(None, (place, f"{name} {number}" if name else "")))
             if isinstance(element, dict):
-                yield str(element.get(PLACE, own)), element
+                yield str(element.get(PLACE, position)), element
                 continue
-            problem = f"{own or 'it'} is not a JSON object but {type(element).__name__}"
-            told.left_out(ImportProblem(path, problem, "export it again"))
+            problem = f"{position or 'it'} is not a JSON object but {type(element).__name__}"
+            job.left_out(ImportProblem(path, problem, "export it again"))
 
 
 def html_text(path: Path, source: str) -> str:

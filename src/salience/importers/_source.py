@@ -138,8 +138,8 @@ def stop(problem: ImportProblem) -> None:
 
 
 @dataclass
-class Told:
-    """The listeners of a reader: who hears of what is left out, and of blank notes.
+class Job:
+    """A job of reading: who hears of what is left out, and of blank notes.
 
     `columns` are the names of columns of a table, by the fields that they have; `dates` is the
     order of day, month and year in dates that may be read in more than one.

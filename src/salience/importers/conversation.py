@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from salience.importers._entries import Ids
-from salience.importers._source import ImportProblem, Item, Place, Told, clean, moment, parsed, text
+from salience.importers._source import ImportProblem, Item, Job, Place, clean, moment, parsed, text
 from salience.lazily import dataclass
 
 
@@ -28,7 +28,7 @@ class Query:
     filters: Mapping[str, Any] | None = None
 
 
-def read(path: Place, told: Told) -> Iterator[Item]:
+def read(path: Place, job: Job) -> Iterator[Item]:
     """Yield the memories of a conversation as turns; a missing id is made of session and words.
 
     Raises:
@@ -37,7 +37,7 @@ def read(path: Place, told: Told) -> Iterator[Item]:
     """
     assert isinstance(path, Path)
     ids = Ids()
-    for turn in _turns(path, told):
+    for turn in _turns(path, job):
         id = turn.get("id") or ids.turn(turn.get("session_id", ""), turn)
         yield Item({"id": id, **turn}, turn.place)
 
@@ -47,18 +47,18 @@ def numbered(path: Path) -> Iterator[Item]:
 
     By these the answers of questions are named.
     """
-    for place, turn in enumerate(_turns(path, Told()), start=1):
+    for place, turn in enumerate(_turns(path, Job()), start=1):
         yield Item({"id": f"{path.stem}:{place}", **turn}, turn.place)
 
 
-def _turns(path: Path, told: Told) -> Iterator[Item]:
+def _turns(path: Path, job: Job) -> Iterator[Item]:
     if path.is_dir():
         raise ImportProblem(path, "is a folder", "give a file, each to a namespace of its own")
     for number, entry in enumerate(_list(path, "memories"), start=1):
         try:
             content = clean(_string(path, "memory", number, entry, "text"))
         except ImportProblem as problem:
-            told.left_out(problem)
+            job.left_out(problem)
             continue
         if not content:
             continue

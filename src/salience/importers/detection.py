@@ -11,7 +11,7 @@ from typing import Any
 from salience.importers import _archives, jsonl
 from salience.importers._archives import HTML, is_archive
 from salience.importers._entries import documents, mapping
-from salience.importers._source import ImportProblem, Told, decoded, head
+from salience.importers._source import ImportProblem, Job, decoded, head
 from salience.importers.chats import CHATS
 from salience.importers.chats.messengers import MARKS, WHATSAPP
 from salience.importers.notes import NOTION
@@ -102,16 +102,16 @@ def shape_of(name: str, path: object) -> Shape:
     shapes = [shape for shape in SHAPES if shape.name == name]
     if len(shapes) == 1 or not isinstance(path, Path) or not path.is_file():
         return shapes[0]
-    found = sample(path)
-    return next((shape for shape in shapes if shape.fits(found)), shapes[0])
+    start = sample(path)
+    return next((shape for shape in shapes if shape.fits(start)), shapes[0])
 
 
 def sample(path: Path) -> Any:
     """The document of a file of JSON, or a list of its first lines that are whole."""
-    found = list(islice(documents(path, Told(lambda problem: None)), _SAMPLED))
-    if len(found) == 1 and not found[0][0]:
-        return found[0][1]
-    return [document for _, document in found]
+    documents_read = list(islice(documents(path, Job(lambda problem: None)), _SAMPLED))
+    if len(documents_read) == 1 and not documents_read[0][0]:
+        return documents_read[0][1]
+    return [document for _, document in documents_read]
 
 
 def files_in(folder: Path) -> Iterator[Path]:
@@ -131,22 +131,22 @@ def _is_whatsapp(source: str) -> bool:
 
 
 def _of_json(path: Path, name: str | None) -> str:
-    found = sample(path)
+    start = sample(path)
     for shape in SHAPES:
-        if shape.signs and shape.fits(found):
+        if shape.signs and shape.fits(start):
             return shape.name
-    first = next(iter(found), None) if isinstance(found, list) else found
+    first = next(iter(start), None) if isinstance(start, list) else start
     if isinstance(first, dict):
-        if isinstance(found, dict) and _is_evaluation(found):
+        if isinstance(start, dict) and _is_evaluation(start):
             return "conversation"
         if isinstance(first.get("title"), str) and isinstance(first.get("children"), list):
             return "roam"
-    entries = found[:_LOOKED_AT] if isinstance(found, list) else [found]
-    if name == "jsonl" or not found or any(map(_is_memory, entries)):
+    entries = start[:_LOOKED_AT] if isinstance(start, list) else [start]
+    if name == "jsonl" or not start or any(map(_is_memory, entries)):
         return "jsonl"
-    if jsonl.is_conversation(found) or jsonl.LISTING.match(head(path)):
+    if jsonl.is_conversation(start) or jsonl.LISTING.match(head(path)):
         return "jsonl"
-    raise _unknown(path, found, first)
+    raise _unknown(path, start, first)
 
 
 def _is_evaluation(document: dict[str, Any]) -> bool:
@@ -158,22 +158,22 @@ def _is_memory(entry: Any) -> bool:
     return jsonl.messages_of(entry) is not None or any(map(jsonl.is_content, mapping(entry)))
 
 
-def _unknown(path: Path, found: Any, first: Any) -> ImportProblem:
+def _unknown(path: Path, start: Any, first: Any) -> ImportProblem:
     """The error for JSON that is of no format: what it is, and what comes nearest."""
     keys = [str(key) for key in mapping(first)]
     what = f"an object with {', '.join(keys[:_SHOWN]) or 'no keys'}"
     what = what if isinstance(first, dict) else f"a {type(first).__name__}"
-    whole = f"a list that begins with {what}" if isinstance(found, list) else what
+    shape = f"a list that begins with {what}" if isinstance(start, list) else what
     remedy = "write it as JSON lines of memories"
     common = [(len(s.keys() & {*keys}), len(s.keys()), s) for s in SHAPES if s.signs]
     count, _, nearest = max(common, key=lambda each: (each[0], each[0] / each[1]))
     if count > _LEAST_SHARE * len(keys):
         further = ", ".join(sorted(nearest.keys() - {*keys})[:_SHOWN])
         remedy = f"the nearest format is {nearest.name}, which also has {further}; or {remedy}"
-    return ImportProblem(path, f"is JSON of no known shape: {whole}", remedy)
+    return ImportProblem(path, f"is JSON of no known shape: {shape}", remedy)
 
 
-def _of_folder(path: Path, named: Path | None = None) -> str:
+def _of_folder(path: Path, original: Path | None = None) -> str:
     if (path / CHROMA_FILE).is_file():
         return "chroma"
     if (path / "meta.json").is_file() and (path / "collection").is_dir():
@@ -198,16 +198,16 @@ def _of_folder(path: Path, named: Path | None = None) -> str:
         return "markdown"
     if pages and not any(files_in(path)):
         return "markdown"
-    return _of_files(path, named)
+    return _of_files(path, original)
 
 
-def _of_files(path: Path, named: Path | None) -> str:
+def _of_files(path: Path, original: Path | None) -> str:
     files = list(islice(files_in(path), _LOOKED_AT))
-    known = [name for name in dict.fromkeys(map(tried, files)) if name is not None]
+    formats = [name for name in dict.fromkeys(map(tried, files)) if name is not None]
     if files:  # files of no known format say so when they are read; a zip is a folder of its own
-        return known[0] if len(known) == 1 and not any(map(is_archive, files)) else "files"
+        return formats[0] if len(formats) == 1 and not any(map(is_archive, files)) else "files"
     remedy = "give a folder of notes, or with files of a known format"
-    raise ImportProblem(named or path, "holds no notes, and no file of a known format", remedy)
+    raise ImportProblem(original or path, "holds no notes, and no file of a known format", remedy)
 
 
 def tried(path: Path) -> str | None:

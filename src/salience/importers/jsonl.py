@@ -10,7 +10,7 @@ from typing import Any
 
 from salience.importers import jsonl
 from salience.importers._entries import EMPTY, Ids, documents, time
-from salience.importers._source import FLAT, ImportProblem, Item, Place, Told, moment, text
+from salience.importers._source import FLAT, ImportProblem, Item, Job, Place, moment, text
 from salience.importers.shapes import at, role, said
 from salience.lazily import regex
 from salience.records.events import ACCESSES
@@ -50,7 +50,7 @@ LISTING = regex(
 """The start of what `salience list --json` prints."""
 
 
-def read(path: Place, told: Told) -> Iterator[Item]:
+def read(path: Place, job: Job) -> Iterator[Item]:
     """Yield the memories of a file with a JSON object in each line, in an array, or as a whole.
 
     The array may be in what `salience list --json` prints.
@@ -69,12 +69,12 @@ def read(path: Place, told: Told) -> Iterator[Item]:
         ImportProblem: the document is broken; a line is not a JSON object, unless it is left out.
     """
     ids = Ids()
-    for place, document in documents(path, told):
-        for own, entry in _entries(place, document):
+    for place, document in documents(path, job):
+        for position, entry in _entries(place, document):
             try:
-                yield from _items(path, own, entry, ids)
+                yield from _items(path, position, entry, ids)
             except ImportProblem as problem:
-                told.left_out(problem)
+                job.left_out(problem)
 
 
 def _entries(place: str, document: Any) -> Iterator[tuple[str, Any]]:
@@ -111,7 +111,7 @@ def messages_of(entry: Any) -> list[Any] | None:
     if is_conversation(entry):
         return list(entry)
     lists = (entry.get(name) for name in _LISTS) if isinstance(entry, dict) else ()
-    return next((found for found in lists if isinstance(found, list)), None)
+    return next((messages for messages in lists if isinstance(messages, list)), None)
 
 
 def is_field(name: str) -> bool:
@@ -182,16 +182,16 @@ def _fitted(field: str, value: Any, item: Item) -> tuple[str | None, Any]:
     if field in item:
         return None, value
     if field == "content":
-        found: Any = said(value)
+        fitted: Any = said(value)
     elif field == "created_at":
-        found = time(value.get("created") if isinstance(value, dict) else value)
+        fitted = time(value.get("created") if isinstance(value, dict) else value)
     elif field == "speaker":
-        found = at(value, "name|role") if isinstance(value, dict) else value
+        fitted = at(value, "name|role") if isinstance(value, dict) else value
     else:
         is_number = isinstance(value, int) and not isinstance(value, bool)
-        found = str(value) if is_number else value
-    fits = found not in EMPTY and (field == "created_at" or isinstance(found, str))
-    return (field, found) if fits else (None, value)
+        fitted = str(value) if is_number else value
+    fits = fitted not in EMPTY and (field == "created_at" or isinstance(fitted, str))
+    return (field, fitted) if fits else (None, value)
 
 
 def _mapping(value: Any) -> dict[str, Any]:
@@ -211,24 +211,24 @@ def _turns(
         if not isinstance(message, dict):
             problem = f"message {number} is not a JSON object but {type(message).__name__}"
             raise _problem(path, place, problem, 'write it as {"role": "user", "content": "..."}')
-        own = item_of(message, f"{place}, message {number}")
-        if "content" in own:  # else a call of a tool, or an empty answer
-            turns.append(own)
+        turn = item_of(message, f"{place}, message {number}")
+        if "content" in turn:  # else a call of a tool, or an empty answer
+            turns.append(turn)
     session = str(shared.get("session_id") or name or ids.session(turns))
-    for own in turns:
-        item = {"kind": "turn", **shared, **own, "session_id": session}
-        if "from" in messages[0] and isinstance(own.get("speaker"), str):
-            item["speaker"] = role(own["speaker"])
-        id = own.get("id")
+    for turn in turns:
+        item = {"kind": "turn", **shared, **turn, "session_id": session}
+        if "from" in messages[0] and isinstance(turn.get("speaker"), str):
+            item["speaker"] = role(turn["speaker"])
+        id = turn.get("id")
         if id is None:
-            item["id"] = ids.turn(session, own)
+            item["id"] = ids.turn(session, turn)
         elif isinstance(id, int) or (isinstance(id, str) and id.isdigit()):
             item["id"] = f"{session}:{id}"  # numbered within the conversation
-        metadata = {**_mapping(shared.get("metadata")), **_mapping(own.get("metadata"))}
+        metadata = {**_mapping(shared.get("metadata")), **_mapping(turn.get("metadata"))}
         yield Item(
             {**item, "metadata": metadata} if metadata else item,
-            own.place,
-            namespace=own.namespace or shared.namespace,
+            turn.place,
+            namespace=turn.namespace or shared.namespace,
         )
 
 
@@ -246,7 +246,7 @@ _COLUMNS = {
 _PAIRS = (("question", "answer"), ("front", "back"), ("prompt", "response"))
 
 
-def read_csv(place: Place, told: Told) -> Iterator[Item]:
+def read_csv(place: Place, job: Job) -> Iterator[Item]:
     """Yield the rows of a table whose first line names the columns, by what these are called.
 
     A row is like an object of JSON lines, in whatever case its keys are; the columns of highlights
@@ -266,9 +266,9 @@ def read_csv(place: Place, told: Told) -> Iterator[Item]:
     rows = csv.reader(StringIO(source), dialect, strict=False)
     try:
         names = [name.strip() for name in next(rows, [])]
-        pair = _pair(names) if "content" not in told.columns else None
-        known = names if pair is None else [name for name in names if name not in pair]
-        columns = _columns(place, known, told.columns, is_text_known=pair is not None)
+        pair = _pair(names) if "content" not in job.columns else None
+        text_names = names if pair is None else [name for name in names if name not in pair]
+        columns = _columns(place, text_names, job.columns, is_text_known=pair is not None)
         columns |= dict(zip(pair, pair, strict=True)) if pair is not None else {}
         ids = Ids()
         for row in rows:
@@ -277,7 +277,7 @@ def read_csv(place: Place, told: Told) -> Iterator[Item]:
                 continue
             if len(row) > len(names):
                 problem = f"has {len(row)} values for {len(names)} columns"
-                told.left_out(
+                job.left_out(
                     ImportProblem(place, problem, "put quotes around it", line=rows.line_num)
                 )
                 continue
@@ -299,15 +299,15 @@ def read_csv(place: Place, told: Told) -> Iterator[Item]:
 def _pair(names: Sequence[str]) -> list[str] | None:
     """The columns of a question and its answer, which are one memory; None if there are none."""
     lower = {name.casefold(): name for name in names}
-    found = ([lower.get(part) for part in pair] for pair in _PAIRS)
-    return next(([one, two] for one, two in found if one and two), None)
+    columns = ([lower.get(part) for part in pair] for pair in _PAIRS)
+    return next(([question, answer] for question, answer in columns if question and answer), None)
 
 
 def _columns(
-    place: Path, names: Sequence[str], given: Mapping[str, str], *, is_text_known: bool
+    place: Path, names: Sequence[str], mapped: Mapping[str, str], *, is_text_known: bool
 ) -> dict[str, str]:
     """The field, or the key of metadata, that each column has."""
-    for field, column in given.items():
+    for field, column in mapped.items():
         if column not in names:
             problem = f"has no column {column!r} for {field}: it has {', '.join(names)}"
             raise ImportProblem(place, problem, "name one of these")
@@ -315,7 +315,7 @@ def _columns(
     columns = {
         name: _COLUMNS.get(low, low if jsonl.is_field(low) else name) for name, low in lower.items()
     }
-    columns |= {column: field for field, column in given.items()}
+    columns |= {column: field for field, column in mapped.items()}
     if not is_text_known and not any(jsonl.is_content(field) for field in columns.values()):
         problem = f"no column of {', '.join(names) or 'none'} is known to be the text"
         raise ImportProblem(place, problem, "name it as --map content=COLUMN")

@@ -13,7 +13,7 @@ from typing import Any
 
 from salience.importers._archives import HTML
 from salience.importers._entries import documents, html_text, mapping, time
-from salience.importers._source import ImportProblem, Item, Place, Told, inside, stop, text
+from salience.importers._source import ImportProblem, Item, Job, Place, inside, stop, text
 from salience.importers.notes import NOTION, Note, items_of
 from salience.lazily import regex
 
@@ -64,12 +64,12 @@ def _wrong_value(yaml: Any, source: str) -> Any:
     """The first value that looks like a date or a number and is none (2026-13-45)."""
     loader = yaml.SafeLoader(source)
     nodes = [loader.get_single_node()]
-    seen: set[int] = set()
+    visited: set[int] = set()
     while nodes:
         node = nodes.pop()
-        if id(node) in seen or node is None:
+        if id(node) in visited or node is None:
             continue
-        seen.add(id(node))
+        visited.add(id(node))
         if isinstance(node.value, list):
             parts = (part if isinstance(part, tuple) else (part,) for part in node.value)
             nodes += reversed([*chain.from_iterable(parts)])
@@ -128,7 +128,7 @@ _ORG_LINK = regex(r"\[\[(?:(file|id|roam|https?|mailto):)?([^\[\]]+)\](?:\[([^\[
 _ORG_CODE = regex(r"\s*#\+(?:begin|end)_(?:src|example)\b.*", re.IGNORECASE)
 
 
-def read(place: Place, told: Told) -> Iterator[Item]:
+def read(place: Place, job: Job) -> Iterator[Item]:
     """Yield the notes of a file, or of a folder and the folders in it.
 
     The id of a note is that which Notion has put into its name, else it is made of its path in the
@@ -149,19 +149,19 @@ def read(place: Place, told: Told) -> Iterator[Item]:
             unless they are left out, one by one.
     """
     is_of_pages = isinstance(place, Path) and place.is_dir() and not _has_notes(place)
-    yield from _read(place, told, frozenset(HTML) if is_of_pages else _SUFFIXES)
+    yield from _read(place, job, frozenset(HTML) if is_of_pages else _SUFFIXES)
 
 
 def _has_notes(folder: Path) -> bool:
     return any(file.suffix.lower() in _SUFFIXES for file in folder.rglob("*"))
 
 
-def read_texts(place: Place, told: Told) -> Iterator[Item]:
+def read_texts(place: Place, job: Job) -> Iterator[Item]:
     """Yield plain texts as notes: of a file, or of a folder and the folders in it."""
-    yield from _read(place, told, frozenset((".txt",)))
+    yield from _read(place, job, frozenset((".txt",)))
 
 
-def _read(place: Place, told: Told, suffixes: frozenset[str]) -> Iterator[Item]:
+def _read(place: Place, job: Job, suffixes: frozenset[str]) -> Iterator[Item]:
     assert isinstance(place, Path)
     notes, problems = [], []
     for file in _files(place, suffixes):
@@ -169,11 +169,11 @@ def _read(place: Place, told: Told, suffixes: frozenset[str]) -> Iterator[Item]:
             notes.append(_note(inside(file, place), place if place.is_dir() else place.parent))
         except ImportProblem as problem:
             problems.append(problem)
-    if problems and told.left_out is stop:
+    if problems and job.left_out is stop:
         raise _together(place, problems)
     for error in problems:
-        told.left_out(error)
-    yield from items_of(notes, told)
+        job.left_out(error)
+    yield from items_of(notes, job)
 
 
 def _together(path: Path, problems: list[ImportProblem]) -> ImportProblem:
@@ -225,13 +225,13 @@ def _note(file: Path, folder: Path) -> Note:
 def _properties(body: str) -> tuple[dict[str, Any], str]:
     """The properties of a page of Logseq (`title:: Kiln`) at its beginning, and the rest of it."""
     lines = body.lstrip("\n").split("\n")
-    found: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
     for line in lines:
-        known = _PROPERTY.fullmatch(line.strip())
-        if known is None:
+        match = _PROPERTY.fullmatch(line.strip())
+        if match is None:
             break
-        found[known[1]] = known[2].strip()
-    return found, "\n".join(lines[len(found) :]) if found else body
+        properties[match[1]] = match[2].strip()
+    return properties, "\n".join(lines[len(properties) :]) if properties else body
 
 
 def _of_notion(place: str) -> tuple[str, str]:
@@ -243,7 +243,7 @@ def _of_notion(place: str) -> tuple[str, str]:
 
 def _notion_fields(body: str) -> dict[str, Any]:
     """The fields of a row of a database, which stand below the title of its page."""
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for line in body.strip().split("\n")[1:]:
         field = _NOTION_FIELD.fullmatch(line.strip())
         if line.strip() and field is None:
@@ -254,8 +254,8 @@ def _notion_fields(body: str) -> dict[str, Any]:
                 if field[1].casefold() in ("tags", "created", "date")
                 else field[1]
             )
-            found[name] = _notion_time(field[2]) if name in ("created", "date") else field[2]
-    return found
+            fields[name] = _notion_time(field[2]) if name in ("created", "date") else field[2]
+    return fields
 
 
 def _notion_time(written: str) -> str:
@@ -279,9 +279,9 @@ def _of_org(file: Path, place: str, source: str) -> Note:
             in_drawer = True
         elif in_drawer:
             in_drawer = line.strip().upper() != ":END:"
-            known = _ORG_FIELD.fullmatch(line)
-            if known and known[1].upper() in ("ID", "ROAM_ALIASES"):
-                names = [quoted or word for quoted, word in _ORG_NAME.findall(known[2])]
+            match = _ORG_FIELD.fullmatch(line)
+            if match and match[1].upper() in ("ID", "ROAM_ALIASES"):
+                names = [quoted or word for quoted, word in _ORG_NAME.findall(match[2])]
                 front.setdefault("aliases", []).extend(names)
         elif _ORG_CODE.fullmatch(line):
             lines.append("```")
@@ -308,7 +308,7 @@ def _org_link(link: re.Match[str]) -> str:
     return f"[[{target.lstrip('*')}|{words}]]" if words else f"[[{target.lstrip('*')}]]"
 
 
-def read_roam(place: Place, told: Told) -> Iterator[Item]:
+def read_roam(place: Place, job: Job) -> Iterator[Item]:
     """Yield the pages of the JSON of a graph, each a list of its blocks.
 
     Raises:
@@ -316,12 +316,12 @@ def read_roam(place: Place, told: Told) -> Iterator[Item]:
     """
     assert isinstance(place, Path)
     notes: list[Note] = []
-    for _, document in documents(place, told):
+    for _, document in documents(place, job):
         for number, page in enumerate(document if isinstance(document, list) else [document], 1):
             title = mapping(page).get("title")
             if not isinstance(title, str) or not title.strip():
                 problem = f"item {number}: has no text 'title'"
-                told.left_out(ImportProblem(place, problem, "export it again"))
+                job.left_out(ImportProblem(place, problem, "export it again"))
                 continue
             lines = list(_roam_lines(page.get("children")))
             times = [time(page.get(name)) for name in ("create-time", "edit-time")]
@@ -338,7 +338,7 @@ def read_roam(place: Place, told: Told) -> Iterator[Item]:
                     has_title_line=False,
                 )
             )
-    for item in items_of(notes, told):
+    for item in items_of(notes, job):
         metadata = {n: v for n, v in item["metadata"].items() if n not in ("aliases", "path")}
         yield Item(
             {**item, "metadata": {"imported_from": "roam", **metadata}},

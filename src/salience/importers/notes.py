@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from salience.importers import jsonl
 from salience.importers._entries import time
-from salience.importers._source import Item, Told, clean, moment
+from salience.importers._source import Item, Job, clean, moment
 from salience.language.passages import CODE, linked_names
 from salience.language.tokens import slug
 from salience.lazily import dataclass, field, regex
@@ -97,16 +97,16 @@ class Note:
         return not clean(self.body) and not any(value or value == 0 for value in values)
 
 
-def items_of(notes: Sequence[Note], told: Told) -> Iterator[Item]:
+def items_of(notes: Sequence[Note], job: Job) -> Iterator[Item]:
     """Yield the memories of notes, which link to each other by their names; see `markdown.read`."""
     for note in notes:
         if note.is_blank:
-            told.blank(note.file_name)
+            job.blank(note.file_name)
     notes = [note for note in notes if not note.is_blank]
     taken: set[str] = set()
     for note in notes:
-        given = note.own["id"] if note.own else note.id
-        note.id = given or _unused(_id(note.place), taken)
+        id = note.own["id"] if note.own else note.id
+        note.id = id or _unused(_id(note.place), taken)
         taken.add(note.id)
     targets = _Targets(notes)
     for note in notes:
@@ -115,8 +115,8 @@ def items_of(notes: Sequence[Note], told: Told) -> Iterator[Item]:
 
 def _written_back(note: Note) -> Item:
     """The memory that a note was written from, with what its text and front matter say now."""
-    shown = {"title": "title", "created": "created_at", "tags": "tags"}
-    fields = {field: note.front[key] for key, field in shown.items() if key in note.front}
+    names = {"title": "title", "created": "created_at", "tags": "tags"}
+    fields = {field: note.front[key] for key, field in names.items() if key in note.front}
     return jsonl.item_of({"content": note.body, **(note.own or {}), **fields}, note.file_name)
 
 
@@ -163,8 +163,8 @@ class _Targets:
     def named(self, name: str) -> str | None:
         """The id of the note that a name stands for; a date may be written otherwise."""
         day = _day(name)
-        found = self._ids.get(_folded(name)) or self._ids.get(_id(name))
-        return found or (self._days.get(day) if day else None)
+        id = self._ids.get(_folded(name)) or self._ids.get(_id(name))
+        return id or (self._days.get(day) if day else None)
 
     def at(self, note: Note, path: str) -> str | None:
         """The id of the note at a path from that of another one."""
@@ -173,8 +173,8 @@ class _Targets:
             return self.named(of_notion["id"])
         folder = note.place.rpartition("/")[0]
         joined = posixpath.normpath(posixpath.join(folder, path))
-        found = (self._ids.get(_folded(name)) for name in (joined, path.lstrip("/")))
-        return next(filter(None, found), None) or self.named(path.rpartition("/")[2])
+        ids = (self._ids.get(_folded(name)) for name in (joined, path.lstrip("/")))
+        return next(filter(None, ids), None) or self.named(path.rpartition("/")[2])
 
 
 def _ends(place: str) -> list[str]:
@@ -289,16 +289,16 @@ def _links(
 
     They are `[[Names]]` in its text and its front matter, paths of notes in Markdown, and blocks.
     """
-    named = [*_linked_in(front), *linked_names(_TAG.sub(" ", plain))]
-    found = {name: targets.named(name) for name in named}
+    names = [*_linked_in(front), *linked_names(_TAG.sub(" ", plain))]
+    ids = {name: targets.named(name) for name in names}
     for path in (bare or plain_path for bare, plain_path in _NOTE_LINK.findall(plain)):
         if _NOTE_END.search(path) and "://" not in path:
-            found[_NOTE_END.sub("", unquote(path)).rpartition("/")[2]] = targets.at(note, path)
+            ids[_NOTE_END.sub("", unquote(path)).rpartition("/")[2]] = targets.at(note, path)
     blocks = {name: targets.named(name) for name in _BLOCK_LINK.findall(plain)}
-    found |= {name: target for name, target in blocks.items() if target}
-    ends = dict.fromkeys(target or _id(name) for name, target in found.items())
+    ids |= {name: target for name, target in blocks.items() if target}
+    ends = dict.fromkeys(target or _id(name) for name, target in ids.items())
     links = [{"target": t, "type": "mentions", "weight": 1.0} for t in ends if t != note.id]
-    return links, [name for name, target in found.items() if target is None]
+    return links, [name for name, target in ids.items() if target is None]
 
 
 def _linked_in(value: Any) -> Iterator[str]:
@@ -325,8 +325,8 @@ def _tags(note: Note) -> list[str]:
     """The tags of the front matter and of the text, where nothing stands before the sign."""
     written = _texts(note.front.get("tags")) + _texts(note.front.get("tag"))
     tags = [tag.lstrip("#").removeprefix("[[").removesuffix("]]") for tag in written]
-    found = _TAG.findall(note.plain)
-    tags += [page.strip() or word for page, word in found if not _COLOUR.fullmatch(word)]
+    matches = _TAG.findall(note.plain)
+    tags += [page.strip() or word for page, word in matches if not _COLOUR.fullmatch(word)]
     return [tag for tag in dict.fromkeys(tags) if tag]
 
 

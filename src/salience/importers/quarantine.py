@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from salience.importers._entries import imported
-from salience.importers._source import ImportProblem, Item, Place, Told, lines
+from salience.importers._source import ImportProblem, Item, Job, Place, lines
 from salience.records.events import ACCESSES
 from salience.records.fields import FIELDS
 
@@ -18,7 +18,7 @@ _FIELDS = {n: f for n, f in FIELDS.items() if f.type != "times" and n not in _CO
 _OF_OTHERS = "namespace"  # in the metadata: the namespace that a memory was in
 
 
-def read(path: Place, told: Told) -> Iterator[Item]:
+def read(path: Place, job: Job) -> Iterator[Item]:
     """Yield the memories of a file, as they were found; lines of other tables are passed over.
 
     A memory may be damaged in any field, so look at them first. Its metadata name the namespace
@@ -28,13 +28,13 @@ def read(path: Place, told: Told) -> Iterator[Item]:
         ImportProblem: a line cannot be read, unless it is left out.
     """
     assert isinstance(path, Path)
-    for number, line in lines(path, told.left_out):
+    for number, line in lines(path, job.left_out):
         if not line.strip():
             continue
         try:
             item = _item(path, number, line)
         except ImportProblem as problem:
-            told.left_out(problem)
+            job.left_out(problem)
         else:
             if item is not None:
                 yield item

@@ -20,14 +20,14 @@ from salience.importers._entries import (
     listing,
     mapping,
 )
-from salience.importers._source import ImportProblem, Item, Place, Told, clean, moment
+from salience.importers._source import ImportProblem, Item, Job, Place, clean, moment
 from salience.lazily import dataclass, field
 from salience.records.fields import FIELDS
 
 Entry = dict[str, Any]
 OWN = " ".join((*FIELDS, "links", "supersedes"))
 """The fields of entries that have been made with the names of those of a memory."""
-Documents = Callable[[Any, Told, bool], Iterator[tuple[str, Any]]]
+Documents = Callable[[Any, Job, bool], Iterator[tuple[str, Any]]]
 
 _ROLES = {
     **dict.fromkeys(("human", "user", "me"), "user"),
@@ -88,7 +88,7 @@ class Shape:
     documents: Documents = documents
     gathered: bool = False
     within: tuple[str, ...] = ()
-    arranged: Callable[[Place, Any, Told], Iterable[Entry]] | None = None
+    arranged: Callable[[Place, Any, Job], Iterable[Entry]] | None = None
     messages: str = ""
     shared: str = ""
     fields: str = ""
@@ -109,40 +109,38 @@ class Shape:
     def keys(self) -> set[str]:
         """The names of keys that tell the format or have fields in it."""
         signs = " ".join(part.partition("=")[0] for sign in self.signs for part in sign.split())
-        named = (*signs.split(), self.messages, *paths(self.shared + " " + self.fields).values())
-        return {key for path in named for key in _names(path) if key}
+        texts = (*signs.split(), self.messages, *paths(self.shared + " " + self.fields).values())
+        return {key for path in texts for key in _names(path) if key}
 
-    def read(self, place: Place, told: Told) -> Iterator[Item]:
-        """Yield the memories of a file; what cannot be read goes to `told`."""
+    def read(self, place: Place, job: Job) -> Iterator[Item]:
+        """Yield the memories of a file; what cannot be read goes to the `job`."""
         ids = Ids()
-        for where, document in self.documents(place, told, self.gathered):
-            yield from self._items(place, where, document, ids, told)
+        for where, document in self.documents(place, job, self.gathered):
+            yield from self._items(place, where, document, ids, job)
 
-    def _items(
-        self, place: Place, where: str, document: Any, ids: Ids, told: Told
-    ) -> Iterator[Item]:
+    def _items(self, place: Place, where: str, document: Any, ids: Ids, job: Job) -> Iterator[Item]:
         try:
             if self.arranged is None:
-                found = entries(place, document, *self.within, place=where, told=told)
+                placed = entries(place, document, *self.within, place=where, job=job)
             else:
-                found = ((e.get(PLACE, where), e) for e in self.arranged(place, document, told))
-            for own, entry in found:
+                placed = ((e.get(PLACE, where), e) for e in self.arranged(place, document, job))
+            for position, entry in placed:
                 if not self.messages:
-                    yield from self._alone(place, own, entry, told)
+                    yield from self._alone(place, position, entry, job)
                 else:
-                    yield from self._conversation(place, own, entry, ids, told)
+                    yield from self._conversation(place, position, entry, ids, job)
         except ImportProblem as problem:
-            told.left_out(problem)
+            job.left_out(problem)
 
-    def _alone(self, place: Place, where: str, entry: Entry, told: Told) -> Iterator[Item]:
+    def _alone(self, place: Place, where: str, entry: Entry, job: Job) -> Iterator[Item]:
         try:
             if (item := self._item(place, where, entry, {})) is not None:
                 yield item
         except ImportProblem as problem:
-            told.left_out(problem)
+            job.left_out(problem)
 
     def _conversation(
-        self, place: Place, where: str, entry: Entry, ids: Ids, told: Told
+        self, place: Place, where: str, entry: Entry, ids: Ids, job: Job
     ) -> Iterator[Item]:
         """The turns of a conversation, each with the fields that it has."""
         shared = {n: v for n, v in self._found(self.shared, entry).items() if v not in EMPTY}
@@ -157,7 +155,7 @@ class Shape:
         for number, message in enumerate(messages, start=1):
             own_place = ", ".join(filter(None, (where, f"message {number}")))
             if not isinstance(message, dict):
-                told.left_out(_no_object(place, own_place, message))
+                job.left_out(_no_object(place, own_place, message))
                 continue
             item = self._item(place, message.get(PLACE, own_place), message, shared)
             if item is not None:
@@ -207,23 +205,23 @@ class Shape:
     def _found(self, written: str, entry: Entry) -> dict[str, Any]:
         """The values of fields, made of what an entry has at their paths."""
         makers = {**_VALUES, **self.values}
-        found = {name: at(entry, path) for name, path in paths(written).items()}
-        return {name: makers.get(name, _as_it_is)(value) for name, value in found.items()}
+        values = {name: at(entry, path) for name, path in paths(written).items()}
+        return {name: makers.get(name, _as_it_is)(value) for name, value in values.items()}
 
 
 def distinct(items: Iterable[Item]) -> Iterator[Item]:
     """Items each once: what has id and words of one before is left out; ids are told apart."""
-    ids, known = Ids(), dict[str, str]()
+    ids, contents = Ids(), dict[str, str]()
     for item in items:
         id, content = item.get("id"), item.get("content", "")
         if not isinstance(id, str):
             id = ids.turn(str(item.get("session_id")), item) if content else None
-        elif known.get(id, content) != content:
+        elif contents.get(id, content) != content:
             id = ids.of(id, content)
-        elif id in known:
+        elif id in contents:
             continue
         if id is not None:
-            known[id] = content
+            contents[id] = content
             item["id"] = id
         yield item
 
@@ -250,7 +248,7 @@ def paths(written: str) -> Mapping[str, str]:
 
 @lru_cache(maxsize=1_000)
 def _alternatives(path: str) -> list[list[str]]:
-    return [one.split(".") for one in path.split("|")]
+    return [part.split(".") for part in path.split("|")]
 
 
 def _names(path: str) -> Iterator[str]:
@@ -279,8 +277,8 @@ def _sampled(shape: Shape, sample: Any) -> Iterator[Any]:
     if isinstance(sample, dict):
         yield sample
         lists = [sample[name] for name in shape.within if isinstance(sample.get(name), list)]
-    for found in lists:
-        yield from found[: max(_SAMPLED, len(found) if shape.gathered else 0)]
+    for group in lists:
+        yield from group[: max(_SAMPLED, len(group) if shape.gathered else 0)]
 
 
 def _no_object(place: Place, where: str, value: Any) -> ImportProblem:
@@ -326,9 +324,9 @@ def dicts(value: Any) -> list[Entry]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
-def lines_of(place: Place, document: Any, told: Told) -> list[Entry]:
+def lines_of(place: Place, document: Any, job: Job) -> list[Entry]:
     """The objects of a document that is a file of lines, or one of these."""
-    return [entry for _, entry in entries(place, document, told=told)]
+    return [entry for _, entry in entries(place, document, job=job)]
 
 
 def decoded(value: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 from salience.importers import _archives
 from salience.importers._entries import PLACE, documents, html_text, mapping
-from salience.importers._source import ImportProblem, Place, Told, clean, moment
+from salience.importers._source import ImportProblem, Job, Place, clean, moment
 from salience.importers.shapes import Entry, Shape, decoded, dicts, lines_of, role, said, turns
 from salience.lazily import regex
 
@@ -39,8 +39,8 @@ def _branch(nodes: Any, name: Any, parent: str, children: str) -> list[Entry]:
             passed.add(name)
             listed = nodes[name].get(children)
             listed = listed if isinstance(listed, list) else []
-            known = [child for child in listed if isinstance(child, str) and child in nodes]
-            name = known[-1] if known else name
+            present = [child for child in listed if isinstance(child, str) and child in nodes]
+            name = present[-1] if present else name
     branch: dict[str, Entry] = {}
     while isinstance(name, str) and name in nodes and name not in branch:
         branch[name] = nodes[name]
@@ -48,7 +48,7 @@ def _branch(nodes: Any, name: Any, parent: str, children: str) -> list[Entry]:
     return [*branch.values()][::-1]
 
 
-def _of_chatgpt(place: Place, document: Any, told: Told) -> Iterator[Entry]:
+def _of_chatgpt(place: Place, document: Any, job: Job) -> Iterator[Entry]:
     if isinstance(document, dict):
         document = document.get("conversations", [document])
     if not isinstance(document, list):
@@ -56,7 +56,7 @@ def _of_chatgpt(place: Place, document: Any, told: Told) -> Iterator[Entry]:
     for number, conversation in enumerate(document, start=1):
         if not isinstance(mapping(conversation).get("mapping"), dict):
             problem = f"conversation {number} has no mapping of messages"
-            told.left_out(ImportProblem(place, problem, "export it again"))
+            job.left_out(ImportProblem(place, problem, "export it again"))
             continue
         nodes = _branch(
             conversation["mapping"], conversation.get("current_node"), "parent", "children"
@@ -85,7 +85,7 @@ def _claude_memories(document: Any) -> Iterator[Entry]:
             yield {"title": f"Memory of project {id}", "text": text}
 
 
-def _of_open_webui(place: Place, document: Any, told: Told) -> Iterator[Entry]:
+def _of_open_webui(place: Place, document: Any, job: Job) -> Iterator[Entry]:
     for entry in dicts(document if isinstance(document, list) else [document]):
         chat = mapping(entry.get("chat", entry))
         history = mapping(chat.get("history"))
@@ -95,15 +95,15 @@ def _of_open_webui(place: Place, document: Any, told: Told) -> Iterator[Entry]:
         yield {**entry, "chat": chat, "messages": branch or chat.get("messages")}
 
 
-def _webui_documents(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, Any]]:
+def _webui_documents(place: Place, job: Job, gathered: bool) -> Iterator[tuple[str, Any]]:
     if isinstance(place, Path) and _archives.is_database(place):
         for row in _archives.rows(place, "SELECT * FROM chat ORDER BY id"):
             yield str(row["id"]), {**row, "chat": decoded(row["chat"])}
         return
-    yield from documents(place, told, gathered)
+    yield from documents(place, job, gathered)
 
 
-def _of_librechat(place: Place, document: Any, told: Told) -> Iterator[Entry]:
+def _of_librechat(place: Place, document: Any, job: Job) -> Iterator[Entry]:
     for number, entry in enumerate(dicts(document if isinstance(document, list) else [document])):
         yield {**turns(entry, _flat(entry.get("messages"))), PLACE: f"item {number + 1}"}
 
@@ -117,7 +117,7 @@ def _flat(messages: Any) -> Iterator[Entry]:
         waiting += dicts(message.get("children"))[::-1]
 
 
-def _of_grok(place: Place, document: Any, told: Told) -> Iterator[Entry]:
+def _of_grok(place: Place, document: Any, job: Job) -> Iterator[Entry]:
     listed = document.get("conversations", [document]) if isinstance(document, dict) else document
     for entry in dicts(listed):
         responses = [mapping(each.get("response", each)) for each in dicts(entry.get("responses"))]
@@ -134,25 +134,25 @@ def _mongo_time(value: Any) -> Any:
 _PROMPTED = regex(r"Prompted\s+")  # before a prompt in English; other languages name it otherwise
 
 
-def _of_takeout(place: Place, document: Any, told: Told) -> Iterator[Entry]:
+def _of_takeout(place: Place, document: Any, job: Job) -> Iterator[Entry]:
     """The activity of Gemini, each prompt with its answer, the oldest first."""
     assert isinstance(place, Path)
     for entry in dicts(document if isinstance(document, list) else [document])[::-1]:
-        asked = _PROMPTED.sub("", str(entry.get("title") or ""), count=1)
+        prompt = _PROMPTED.sub("", str(entry.get("title") or ""), count=1)
         answer = "\n\n".join(
             html_text(place, part["html"])
             for part in dicts(entry.get("safeHtmlItem"))
             if isinstance(part.get("html"), str)
         )
-        messages = [{"role": "user", "content": asked}, {"role": "assistant", "content": answer}]
+        messages = [{"role": "user", "content": prompt}, {"role": "assistant", "content": answer}]
         yield turns({"time": entry.get("time")}, messages)
 
 
-def _of_alpaca(place: Place, document: Any, told: Told) -> Iterator[Entry]:
+def _of_alpaca(place: Place, document: Any, job: Job) -> Iterator[Entry]:
     for number, entry in enumerate(dicts(document if isinstance(document, list) else [document])):
-        asked = [entry.get("instruction"), entry.get("input")]
+        prompt = [entry.get("instruction"), entry.get("input")]
         messages = [
-            {"role": "user", "content": asked},
+            {"role": "user", "content": prompt},
             {"role": "assistant", "content": entry.get("output")},
         ]
         yield {**turns({}, messages), PLACE: str(entry.get(PLACE) or f"item {number + 1}")}
@@ -207,7 +207,7 @@ ASSISTANTS = (
         name="claude-ai",
         about="",
         signs=("conversations_memory", "project_memories"),
-        arranged=lambda place, document, told: _claude_memories(document),
+        arranged=lambda place, document, job: _claude_memories(document),
         fields="content=text title",
         kind="note",
     ),
@@ -243,7 +243,7 @@ ASSISTANTS = (
         about="SillyTavern: a chat",
         signs=("mes is_user", "user_name character_name"),
         gathered=True,
-        arranged=lambda place, document, told: [turns({}, lines_of(place, document, told))],
+        arranged=lambda place, document, job: [turns({}, lines_of(place, document, job))],
         messages="messages",
         fields="content=mes speaker=name created_at=send_date",
         values={"created_at": _tavern_time},

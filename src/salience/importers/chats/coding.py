@@ -11,7 +11,7 @@ from typing import Any
 
 from salience.importers import _archives
 from salience.importers._entries import PLACE, documents, mapping
-from salience.importers._source import Place, Told, clean
+from salience.importers._source import Job, Place, clean
 from salience.importers.shapes import Entry, Shape, at, decoded, dicts, lines_of, role, said, turns
 from salience.lazily import regex
 
@@ -36,13 +36,13 @@ _CODEX_CONTEXT = regex(
 )
 
 
-def _of_claude_code(place: Place, document: Any, told: Told) -> Iterator[Entry]:
-    lines = lines_of(place, document, told)
-    named = {str(entry.get("uuid")) for entry in lines}
+def _of_claude_code(place: Place, document: Any, job: Job) -> Iterator[Entry]:
+    lines = lines_of(place, document, job)
+    ids = {str(entry.get("uuid")) for entry in lines}
     titles: dict[str, Any] = {}
     for entry in lines:
         titles |= {key: entry[key] for key in _TITLES if isinstance(entry.get(key), str)}
-        if entry.get("type") == "summary" and entry.get("leafUuid") in named:
+        if entry.get("type") == "summary" and entry.get("leafUuid") in ids:
             titles["summary"] = entry.get("summary")
     title = next((titles[key] for key in (*_TITLES, "summary") if key in titles), None)
     yield turns({"title": title}, map(_with_queued, lines))
@@ -62,12 +62,12 @@ def _claude_code_text(content: Any) -> str:
     return "" if _COMMAND.match(words) or _BROKEN_OFF.fullmatch(words) else words
 
 
-def _of_codex(place: Place, document: Any, told: Told) -> Iterator[Entry]:
+def _of_codex(place: Place, document: Any, job: Job) -> Iterator[Entry]:
     """Sessions of the three ages of rollouts: with payloads, of bare items, and of one document."""
     if isinstance(document, dict) and "items" in document:
         yield turns(mapping(document.get("session")), dicts(document["items"]))
         return
-    lines = lines_of(place, document, told)
+    lines = lines_of(place, document, job)
     first = lines[0] if lines else {}
     meta = [each for each in lines if each.get("type") == "session_meta"]
     session = mapping(meta[0].get("payload")) if meta else first if "type" not in first else {}
@@ -91,18 +91,18 @@ def _codex_text(content: Any) -> str:
     return said([p for p in parts if not _CODEX_CONTEXT.match(said(p))])
 
 
-def _of_gemini(place: Place, document: Any, told: Told) -> Iterator[Entry]:
+def _of_gemini(place: Place, document: Any, job: Job) -> Iterator[Entry]:
     """A session; of one that is written line by line, the last state of each message."""
     if isinstance(document, dict) and "messages" in document:
         yield document
         return
     session: Entry = {}
     messages: dict[str, Entry] = {}
-    for entry in lines_of(place, document, told):
+    for entry in lines_of(place, document, job):
         if isinstance(entry.get("$rewindTo"), str):
-            kept = list(messages)
-            kept = kept[: kept.index(entry["$rewindTo"])] if entry["$rewindTo"] in kept else kept
-            messages = {id: messages[id] for id in kept}
+            ids = list(messages)
+            ids = ids[: ids.index(entry["$rewindTo"])] if entry["$rewindTo"] in ids else ids
+            messages = {id: messages[id] for id in ids}
         elif "type" in entry and "id" in entry:
             messages[str(entry["id"])] = entry
         else:
@@ -111,7 +111,7 @@ def _of_gemini(place: Place, document: Any, told: Told) -> Iterator[Entry]:
     yield turns(session, [*dicts(session.get("messages")), *messages.values()])
 
 
-def _of_cline(place: Place, document: Any, told: Told) -> Iterator[Entry]:
+def _of_cline(place: Place, document: Any, job: Job) -> Iterator[Entry]:
     speakers = {**dict.fromkeys(("task", "user_feedback"), "user"), "text": "assistant"}
     speakers |= dict.fromkeys(("completion_result", "plan_mode_respond", "followup"), "assistant")
     messages = []
@@ -133,7 +133,7 @@ def _cline_text(source: str) -> str:
     return source if isinstance(source, str) else ""
 
 
-def _of_cursor(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, Any]]:
+def _of_cursor(place: Place, job: Job, gathered: bool) -> Iterator[tuple[str, Any]]:
     """Chats of the editor, of which newer ones keep each message under a key of its own."""
     assert isinstance(place, Path)
     for table in ("cursorDiskKV", "ItemTable"):
@@ -161,17 +161,17 @@ def _of_cursor(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, 
                 yield str(tab.get("tabId")), turns(tab, dicts(tab.get("bubbles")))
 
 
-def _opencode_documents(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, Any]]:
+def _opencode_documents(place: Place, job: Job, gathered: bool) -> Iterator[tuple[str, Any]]:
     """Sessions of a database, of the folder "storage", or of what `opencode export` prints."""
     if not isinstance(place, Path) or (place.is_file() and not _archives.is_database(place)):
-        yield from documents(place, told, gathered)
+        yield from documents(place, job, gathered)
         return
     sessions: dict[str, Entry] = {}
     messages: dict[str, Entry] = {}
     kinds: Iterable[tuple[str, Iterable[Entry]]]
     if place.is_dir():
         storage = place / "storage" if (place / "storage").is_dir() else place
-        kinds = ((kind, _stored(storage / kind, told)) for kind in ("session", "message", "part"))
+        kinds = ((kind, _stored(storage / kind, job)) for kind in ("session", "message", "part"))
     else:
         order = "ORDER BY time_created, id"
         kinds = (
@@ -193,9 +193,9 @@ def _opencode_documents(place: Place, told: Told, gathered: bool) -> Iterator[tu
     yield from sessions.items()
 
 
-def _stored(folder: Path, told: Told) -> Iterator[Entry]:
+def _stored(folder: Path, job: Job) -> Iterator[Entry]:
     for file in sorted(folder.rglob("*.json")):
-        for _, document in documents(file, told):
+        for _, document in documents(file, job):
             yield mapping(document)
 
 

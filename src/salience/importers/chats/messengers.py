@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from salience.importers._entries import documents, mapping
-from salience.importers._source import DateOrder, ImportProblem, Place, Told, decoded, text
+from salience.importers._source import DateOrder, ImportProblem, Job, Place, decoded, text
 from salience.importers.shapes import Entry, Shape, at, dicts, joined, turns
 from salience.lazily import regex
 
 _SLACK_MARK = regex(r"<(?:([@#!])([^|>]+)(?:\|([^>]*))?|([^|>\s]+)(?:\|([^>]*))?)>")
 
 
-def _of_telegram(place: Place, document: Any, told: Told) -> Iterator[Entry]:
+def _of_telegram(place: Place, document: Any, job: Job) -> Iterator[Entry]:
     document = mapping(document)
     lists = [mapping(document.get(name)).get("list") for name in ("chats", "left_chats")]
     yield from (chat for chats in lists for chat in dicts(chats))
@@ -30,21 +30,21 @@ def _of_telegram(place: Place, document: Any, told: Told) -> Iterator[Entry]:
         yield document
 
 
-def _slack_documents(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, Any]]:
+def _slack_documents(place: Place, job: Job, gathered: bool) -> Iterator[tuple[str, Any]]:
     """The channels of an export: a folder each, with a file for each day."""
     assert isinstance(place, Path)
     folder = place if place.is_dir() else place.parent
     names: dict[str, str] = {}
     for users in (folder / "users.json", folder.parent / "users.json"):
-        for _, known in documents(users, told) if users.is_file() else ():
-            for user in dicts(known):
+        for _, users_read in documents(users, job) if users.is_file() else ():
+            for user in dicts(users_read):
                 path = "profile.display_name|profile.real_name|real_name|name"
                 names[str(user.get("id"))] = str(at(user, path) or user.get("id"))
     days = sorted(folder.rglob("[0-9]*-[0-9]*-[0-9]*.json")) if place.is_dir() else [place]
     for day in days:
-        for _, messages in documents(day, told):
-            named = [_slack_message(message, names) for message in dicts(messages)]
-            yield f"{day.parent.name}/{day.name}", turns({"id": day.parent.name}, named)
+        for _, messages in documents(day, job):
+            messages_named = [_slack_message(message, names) for message in dicts(messages)]
+            yield f"{day.parent.name}/{day.name}", turns({"id": day.parent.name}, messages_named)
 
 
 def _slack_message(message: Entry, names: Mapping[str, str]) -> Entry:
@@ -57,8 +57,8 @@ def _slack_message(message: Entry, names: Mapping[str, str]) -> Entry:
     text = message.get("text")
     text = html.unescape(_SLACK_MARK.sub(shown, text)) if isinstance(text, str) else ""
     name = names.get(str(message.get("user")))
-    named = name or at(message, "user_profile.display_name|user_profile.real_name|username|user")
-    return {**message, "text": text, "name": named}
+    speaker = name or at(message, "user_profile.display_name|user_profile.real_name|username|user")
+    return {**message, "text": text, "name": speaker}
 
 
 MARKS = str.maketrans({"\u200e": None, "\u200f": None, "\u202f": " ", "\xa0": " ", "\ufeff": None})
@@ -84,21 +84,21 @@ _OMITTED = regex(
 )
 
 
-def _of_whatsapp(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, Any]]:
+def _of_whatsapp(place: Place, job: Job, gathered: bool) -> Iterator[tuple[str, Any]]:
     assert isinstance(place, Path)
     messages: list[Entry] = []
     for number, line in enumerate(text(place).split("\n"), start=1):
         plain = line.translate(MARKS)
-        found = WHATSAPP.match(plain)
-        if found:
-            parts = {k.removeprefix("a_"): v for k, v in found.groupdict().items() if v}
+        match = WHATSAPP.match(plain)
+        if match:
+            parts = {k.removeprefix("a_"): v for k, v in match.groupdict().items() if v}
             messages.append({**parts, "text": parts.get("rest", ""), "\0place": f"line {number}"})
         elif messages:
             messages[-1]["text"] += "\n" + plain
-    is_day_first = _is_day_first(place, messages, told.dates)
+    is_day_first = _is_day_first(place, messages, job.dates)
     for message in messages:
-        said = _SENDER.match(message["text"])
-        message |= said.groupdict() if said else {"sender": None, "text": ""}  # told by the app
+        sender = _SENDER.match(message["text"])
+        message |= sender.groupdict() if sender else {"sender": None, "text": ""}  # told by the app
         message["text"] = "" if _OMITTED.fullmatch(message["text"].strip()) else message["text"]
         message["time"] = _time(message, is_day_first)
     yield "", {"messages": messages}
@@ -108,13 +108,13 @@ def _numbers(message: Entry) -> list[int]:
     return [int(part) for part in re.split(r"[./-]\s?", message["date"])]
 
 
-def _is_day_first(place: Path, messages: Sequence[Entry], told: DateOrder | None) -> bool:
+def _is_day_first(place: Path, messages: Sequence[Entry], job: DateOrder | None) -> bool:
     """True unless the dates of a chat only make sense, or are only in order, with the month first.
 
     Without slashes the day stands first. Neither a clock of twelve hours nor a language tells.
     """
-    if told is not None:
-        return told == "dmy"
+    if job is not None:
+        return job == "dmy"
     dates = [n for m in messages if len(n := _numbers(m)) == 3 and n[0] < 1_000]
     if not any("/" in m["date"] for m in messages) or all(one == two for one, two, _ in dates):
         return True
@@ -149,7 +149,7 @@ def _time(message: Entry, is_day_first: bool) -> datetime | None:
         return None
 
 
-def _of_messenger(place: Place, document: Any, told: Told) -> Iterator[Entry]:
+def _of_messenger(place: Place, document: Any, job: Job) -> Iterator[Entry]:
     """A chat with its messages in order, their letters put right."""
     for chat in dicts(document if isinstance(document, list) else [document]):
         messages = dicts(chat.get("messages"))
@@ -176,7 +176,7 @@ def _mended(value: Any) -> Any:
         return value
 
 
-def _of_mbox(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, Any]]:
+def _of_mbox(place: Place, job: Job, gathered: bool) -> Iterator[tuple[str, Any]]:
     assert isinstance(place, Path)
     parser = BytesParser(policy=policy.default)
     box = mailbox.mbox(place, factory=parser.parse, create=False)  # type: ignore[arg-type]
@@ -185,7 +185,7 @@ def _of_mbox(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, An
             try:
                 mail = _mail(place, box[key])  # type: ignore[arg-type]
                 if not mail["content"].strip():
-                    told.blank(f"message {number} of {place.name}")
+                    job.blank(f"message {number} of {place.name}")
                 yield f"message {number}", mail
             except OSError:
                 raise
@@ -193,7 +193,7 @@ def _of_mbox(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, An
                 deep = isinstance(problem, RecursionError)
                 why = "its parts are nested too deep" if deep else problem
                 what = f"message {number} cannot be read: {why}"
-                told.left_out(ImportProblem(place, what, "remove it"))
+                job.left_out(ImportProblem(place, what, "remove it"))
     except OSError as problem:
         raise ImportProblem(place, f"cannot be read: {problem}", "export it again") from None
     finally:
@@ -202,8 +202,8 @@ def _of_mbox(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, An
 
 def _mail(place: Path, message: EmailMessage) -> Entry:
     body = message.get_body(("plain", "html"))
-    whole = message.get_payload() if message.get_content_maintype() == "multipart" else ""
-    content = whole if isinstance(whole, str) else ""  # parts that are announced are not there
+    payload = message.get_payload() if message.get_content_maintype() == "multipart" else ""
+    content = payload if isinstance(payload, str) else ""  # parts that are announced are not there
     if isinstance(body, EmailMessage):
         content = _content(place, body)
     if body is not None and body.get_content_subtype() == "html":
@@ -211,10 +211,10 @@ def _mail(place: Path, message: EmailMessage) -> Entry:
     name, address = parseaddr(str(message.get("From", "")))
     thread = f"{message.get('References', '')} {message.get('In-Reply-To', '')}".split()
     date = message.get("Date")
-    own = str(message.get("Message-ID", "")).strip("<> ")
+    id = str(message.get("Message-ID", "")).strip("<> ")
     return {
-        "id": own,
-        "thread": thread[0].strip("<> ") if thread else own,
+        "id": id,
+        "thread": thread[0].strip("<> ") if thread else id,
         "from": name or address,
         "address": address,
         "to": str(message.get("To", "")),

@@ -18,7 +18,7 @@ from salience.importers._entries import (
     mapping,
     time,
 )
-from salience.importers._source import ZIP_DAMAGE, ImportProblem, Place, Told, clean, unpacked
+from salience.importers._source import ZIP_DAMAGE, ImportProblem, Job, Place, clean, unpacked
 from salience.importers.shapes import OWN, Entry, Shape, said
 
 _ROLES = ("user", "assistant")
@@ -36,7 +36,7 @@ _HINDSIGHT_VERSION = 1
 _HINDSIGHT_DETAILS = "fact_type context occurred_start occurred_end proof_count bank document"
 
 
-def _of_letta(place: Place, document: Any, told: Told) -> Iterator[Entry]:
+def _of_letta(place: Place, document: Any, job: Job) -> Iterator[Entry]:
     """The blocks and the words of each agent, and blocks that are of none.
 
     The ids of an agent file are numbered again in every export, so an agent goes by its name.
@@ -51,12 +51,12 @@ def _of_letta(place: Place, document: Any, told: Told) -> Iterator[Entry]:
         blocks = {str(block.get("id")): block for block in _objects(place, document, "blocks")}
         for agent in _objects(place, document, "agents"):
             ids = map(str, agent["block_ids"] if isinstance(agent.get("block_ids"), list) else ())
-            own = [blocks.pop(id) for id in ids if id in blocks]
-            own += _objects(place, agent, "memory_blocks")
-            yield from _of_agent(place, agent, own, told)
-        yield from _blocks(place, None, list(blocks.values()), told)
+            agent_blocks = [blocks.pop(id) for id in ids if id in blocks]
+            agent_blocks += _objects(place, agent, "memory_blocks")
+            yield from _of_agent(place, agent, agent_blocks, job)
+        yield from _blocks(place, None, list(blocks.values()), job)
     elif isinstance(document.get("core_memory"), list):  # the first version: one agent
-        yield from _of_agent(place, document, _objects(place, document, "core_memory"), told)
+        yield from _of_agent(place, document, _objects(place, document, "core_memory"), job)
     else:
         raise ImportProblem(
             place, "is not an agent file: it has no agents", "export the agent again"
@@ -70,12 +70,12 @@ def _objects(place: Place, document: Mapping[str, Any], name: str) -> list[Entry
     return objects
 
 
-def _blocks(place: Place, agent: str | None, blocks: list[Entry], told: Told) -> Iterator[Entry]:
+def _blocks(place: Place, agent: str | None, blocks: list[Entry], job: Job) -> Iterator[Entry]:
     for block in blocks:
         label, value = str(block.get("label")), block.get("value")
         where = f"{agent}, block {label}" if agent else f"block {label}"
         if not isinstance(value, str):
-            told.left_out(ImportProblem(place, f"{where}: has no text 'value'", "export it again"))
+            job.left_out(ImportProblem(place, f"{where}: has no text 'value'", "export it again"))
             continue
         yield {
             "id": f"{agent}/{label}" if agent else label,
@@ -94,10 +94,10 @@ def _blocks(place: Place, agent: str | None, blocks: list[Entry], told: Told) ->
         }
 
 
-def _of_agent(place: Place, agent: Entry, blocks: list[Entry], told: Told) -> Iterator[Entry]:
+def _of_agent(place: Place, agent: Entry, blocks: list[Entry], job: Job) -> Iterator[Entry]:
     stem = place.stem if isinstance(place, Path) else ""
     name = clean(str(agent.get("name") or stem))
-    yield from _blocks(place, name, blocks, told)
+    yield from _blocks(place, name, blocks, job)
     for number, message in enumerate(_objects(place, agent, "messages"), start=1):
         content = _said(message)
         if content:
@@ -164,10 +164,10 @@ def is_transfer(path: Path) -> bool:
         return False
 
 
-def _hindsight_documents(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, Any]]:
+def _hindsight_documents(place: Place, job: Job, gathered: bool) -> Iterator[tuple[str, Any]]:
     """The JSON of a list of memories, or the documents and observations of a transfer."""
     if not isinstance(place, Path) or not zipfile.is_zipfile(place):
-        yield from documents(place, told, gathered)
+        yield from documents(place, job, gathered)
         return
     try:
         with zipfile.ZipFile(place) as archive:
@@ -194,10 +194,10 @@ def _hindsight_documents(place: Place, told: Told, gathered: bool) -> Iterator[t
     yield "", {"bank": bank, "documents": parts, "observations": observations}
 
 
-def _of_hindsight(place: Place, document: Any, told: Told) -> Iterator[Entry]:
+def _of_hindsight(place: Place, document: Any, job: Job) -> Iterator[Entry]:
     """Facts, then observations with links to the facts that they sum up."""
     if not isinstance(document, dict) or "bank" not in document or "documents" not in document:
-        for where, entry in entries(place, document, "items", "memories", told=told):
+        for where, entry in entries(place, document, "items", "memories", job=job):
             if entry.get("state") != "invalidated":
                 sources = listing(entry.get("source_memory_ids"))
                 yield {**entry, "links": links("consolidates", sources), PLACE: where}
@@ -205,9 +205,9 @@ def _of_hindsight(place: Place, document: Any, told: Told) -> Iterator[Entry]:
     bank, ids = document["bank"], dict[tuple[str, int], str]()
     for name, part in document["documents"].items():
         if not isinstance(part.get("facts"), list):
-            told.left_out(ImportProblem(place, f"{name} has no facts", "export it again"))
+            job.left_out(ImportProblem(place, f"{name} has no facts", "export it again"))
             continue
-        facts = list(entries(place, part, "facts", place=name, told=told))
+        facts = list(entries(place, part, "facts", place=name, job=job))
         id = str(part.get("id"))
         for number, (_, fact) in enumerate(facts):
             ids[id, number] = str(fact.get("source_id") or derived_id(bank, id, fact.get("text")))
@@ -217,16 +217,16 @@ def _of_hindsight(place: Place, document: Any, told: Told) -> Iterator[Entry]:
                 for relation in fact.get("causal_relations") or ()
                 if (id, mapping(relation).get("target_fact_index")) in ids
             ]
-            own = {"id": ids[id, number], "links": links("depends_on", causes), PLACE: where}
-            yield {**fact, **own, "bank": bank, "document": id}
-    for where, entry in entries(place, document["observations"], place=_OBSERVATIONS, told=told):
+            extra = {"id": ids[id, number], "links": links("depends_on", causes), PLACE: where}
+            yield {**fact, **extra, "bank": bank, "document": id}
+    for where, entry in entries(place, document["observations"], place=_OBSERVATIONS, job=job):
         places = [mapping(source) for source in entry.get("sources") or ()]
-        known = [ids.get((str(p.get("document_id")), p.get("fact_index", -1))) for p in places]
+        targets = [ids.get((str(p.get("document_id")), p.get("fact_index", -1))) for p in places]
         yield {
             "fact_type": "observation",
             **entry,
             "id": str(entry.get("source_id") or derived_id(bank, entry.get("text"))),
-            "links": links("consolidates", [source for source in known if source]),
+            "links": links("consolidates", [source for source in targets if source]),
             "bank": bank,
             PLACE: where,
         }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from salience.importers import markdown
 from salience.importers._entries import ORIGIN, derived_id, imported
-from salience.importers._source import ImportProblem, Item, Place, Told, clean, head
+from salience.importers._source import ImportProblem, Item, Job, Place, clean, head
 from salience.lazily import regex
 from salience.records.record import LINK_TYPES
 
@@ -26,7 +26,7 @@ _SECTION = regex(r"^#{1,6}[ \t]+(?:Observations|Relations)[ \t]*$", re.IGNORECAS
 _FRONT = regex(rb"\A---\s*\n(?=.*^permalink:)(?=.*^type:).*?^---", re.DOTALL | re.MULTILINE)
 
 
-def read(path: Place, told: Told) -> Iterator[Item]:
+def read(path: Place, job: Job) -> Iterator[Item]:
     """Yield each note (see `salience.importers.markdown`) and each of its observations.
 
     `- [category] text #tag (context)` is an observation: a fact with the category and the tags as
@@ -37,13 +37,13 @@ def read(path: Place, told: Told) -> Iterator[Item]:
     Raises:
         ImportProblem: a file cannot be read, or its front matter is broken.
     """
-    notes = list(markdown.read(path, told))
+    notes = list(markdown.read(path, job))
     targets: dict[str, str] = {}
     for name in ("permalink", "path", "title"):
         for note in notes:
-            known = note.get(name) or note["metadata"].get(name)
-            if isinstance(known, str):
-                targets.setdefault(known.removesuffix(".md").casefold(), note["id"])
+            name_of_note = note.get(name) or note["metadata"].get(name)
+            if isinstance(name_of_note, str):
+                targets.setdefault(name_of_note.removesuffix(".md").casefold(), note["id"])
     for note in notes:
         yield from _items(note, targets)
 
@@ -57,7 +57,7 @@ def is_note(path: Path) -> bool:
 
 
 def _items(note: Item, targets: dict[str, str]) -> Iterator[Item]:
-    rest: list[str] = []
+    remaining: list[str] = []
     observations: dict[str, Item] = {}
     relations: list[dict[str, str]] = []
     in_code = False
@@ -71,7 +71,7 @@ def _items(note: Item, targets: dict[str, str]) -> Iterator[Item]:
         elif observation:
             observations.setdefault(observation["id"], observation)
         elif not _SECTION.match(line):
-            rest.append(line)
+            remaining.append(line)
     links = {link["target"]: link for link in note["links"]}
     for relation in relations:
         target = targets.get(relation["target"].casefold())
@@ -86,7 +86,7 @@ def _items(note: Item, targets: dict[str, str]) -> Iterator[Item]:
     metadata |= {"relations": relations} if relations else {}
     fields = {
         **note,
-        "content": clean("\n".join(rest)) or note["title"],
+        "content": clean("\n".join(remaining)) or note["title"],
         "links": list(links.values()),
         "metadata": metadata,
     }
@@ -95,12 +95,12 @@ def _items(note: Item, targets: dict[str, str]) -> Iterator[Item]:
 
 
 def _relation(words: str) -> dict[str, str] | None:
-    found = _RELATION.match(words)
-    if found is None:
+    match = _RELATION.match(words)
+    if match is None:
         return None
-    target = found["target"].partition("|")[0].strip()
-    relation = {"type": (found["quoted"] or found["word"]).strip(), "target": target}
-    return {**relation, "context": found["context"].strip()} if found["context"] else relation
+    target = match["target"].partition("|")[0].strip()
+    relation = {"type": (match["quoted"] or match["word"]).strip(), "target": target}
+    return {**relation, "context": match["context"].strip()} if match["context"] else relation
 
 
 def _observation(note: Item, words: str) -> Item | None:
@@ -134,10 +134,10 @@ def _observation(note: Item, words: str) -> Item | None:
 
 def _category(words: str) -> tuple[str | None, str]:
     """The category of a list item and its text; a time or the box of a task is no category."""
-    found = _CATEGORY.match(words)
-    if found is None or _CLOCK.fullmatch(found[1].strip()) or _is_task(words):
+    match = _CATEGORY.match(words)
+    if match is None or _CLOCK.fullmatch(match[1].strip()) or _is_task(words):
         return None, words
-    return found[1].strip(), found[2].strip()
+    return match[1].strip(), match[2].strip()
 
 
 def _is_task(words: str) -> bool:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from salience.importers._entries import PLACE, derived_id, entries, links, listing, mapping, time
-from salience.importers._source import ImportProblem, Place, Told, clean
+from salience.importers._source import ImportProblem, Job, Place, clean
 from salience.importers.shapes import OWN, Entry, Shape, at
 
 _EPOCH = datetime.min.replace(tzinfo=UTC)
@@ -26,15 +26,15 @@ def _text(place: Place, where: str, entry: Mapping[str, Any], name: str) -> str:
     return clean(value)
 
 
-def _of_mcp(place: Place, document: Any, told: Told) -> Iterator[Entry]:
+def _of_mcp(place: Place, document: Any, job: Job) -> Iterator[Entry]:
     """Entities, their observations and their relations, as memories that mention each other.
 
     An observation begins with the name of its entity; a relation is the fact that it says ("Ana
     works_at Acme"). The first entity of a relation also mentions the other. What has no time has
     that of the file.
     """
-    found: list[tuple[str, Entry]] = []
-    for where, entry in entries(place, document, "entities", "relations", told=told):
+    placed: list[tuple[str, Entry]] = []
+    for where, entry in entries(place, document, "entities", "relations", job=job):
         try:
             is_relation = "relationType" in entry
             for name in ("from", "relationType", "to") if is_relation else ("name",):
@@ -43,11 +43,11 @@ def _of_mcp(place: Place, document: Any, told: Told) -> Iterator[Entry]:
             if not is_relation and not isinstance(entry.get("observations", []), list):
                 problem = f"{where}: its observations are not a list"
                 raise ImportProblem(place, problem, "repair it")
-            found.append((where, entry))
+            placed.append((where, entry))
         except ImportProblem as problem:
-            told.left_out(problem)
-    relations = [each for each in found if "relationType" in each[1]]
-    entities = [each for each in found if "relationType" not in each[1]]
+            job.left_out(problem)
+    relations = [each for each in placed if "relationType" in each[1]]
+    entities = [each for each in placed if "relationType" not in each[1]]
     names = {clean(entity["name"]) for _, entity in entities}
     targets: dict[str, dict[str, None]] = {}
     for _, relation in relations:
@@ -56,7 +56,7 @@ def _of_mcp(place: Place, document: Any, told: Told) -> Iterator[Entry]:
             targets.setdefault(source, {})[target] = None
     for where, entity in entities:
         for item in _of_entity(
-            place, where, entity, [*targets.get(clean(entity["name"]), ())], told
+            place, where, entity, [*targets.get(clean(entity["name"]), ())], job
         ):
             yield {**item, PLACE: where}
     for where, entry in relations:
@@ -75,7 +75,7 @@ def _of_mcp(place: Place, document: Any, told: Told) -> Iterator[Entry]:
 
 
 def _of_entity(
-    place: Place, where: str, entity: Entry, targets: Sequence[str], told: Told
+    place: Place, where: str, entity: Entry, targets: Sequence[str], job: Job
 ) -> Iterator[Entry]:
     name, type = clean(entity["name"]), clean(str(entity.get("entityType") or ""))
     shared = {"title": name, "entities": [name], "tags": [type] if type else []}
@@ -95,7 +95,7 @@ def _of_entity(
         words = observation if isinstance(observation, str) else words
         if not isinstance(words, str):
             problem = f"{where}: its observations are not a list of texts"
-            told.left_out(ImportProblem(place, problem, "repair it"))
+            job.left_out(ImportProblem(place, problem, "repair it"))
         elif words := clean(words):
             yield {
                 **shared,
@@ -107,7 +107,7 @@ def _of_entity(
             }
 
 
-def _of_zep(place: Place, document: Any, told: Told) -> Iterator[Entry]:
+def _of_zep(place: Place, document: Any, job: Job) -> Iterator[Entry]:
     """Episodes, then entities that have a summary, then facts, the oldest first.
 
     A fact supersedes the one of the same source entity that expired and became invalid when it
@@ -115,25 +115,25 @@ def _of_zep(place: Place, document: Any, told: Told) -> Iterator[Entry]:
     """
     is_one = isinstance(document, dict) and _uuid(document)  # a fact has a list of episodes
     kinds: dict[str, list[tuple[str, Entry]]] = {"fact": [], "content": [], "name": []}
-    for where, entry in entries(place, document, *(() if is_one else _ZEP_LISTS), told=told):
+    for where, entry in entries(place, document, *(() if is_one else _ZEP_LISTS), job=job):
         kind = next((kind for kind in kinds if isinstance(entry.get(kind), str)), None)
         if kind is None:
             problem = f"{where}: is neither episode, fact nor entity"
-            told.left_out(ImportProblem(place, problem, "export them as JSON"))
+            job.left_out(ImportProblem(place, problem, "export them as JSON"))
         elif not _uuid(entry):
-            told.left_out(ImportProblem(place, f"{where}: has no 'uuid'", "export it again"))
+            job.left_out(ImportProblem(place, f"{where}: has no 'uuid'", "export it again"))
         else:
             kinds[kind].append((where, entry))
     facts = sorted(kinds["fact"], key=lambda each: time(each[1].get("valid_at")) or _EPOCH)
-    known = {_uuid(entry) for _, entry in kinds["content"]}
+    episodes = {_uuid(entry) for _, entry in kinds["content"]}
     names = {_uuid(entry): str(entry["name"]) for _, entry in kinds["name"]}
     superseded = _superseded([entry for _, entry in facts])
-    made = [
+    items = [
         *((where, entry, _episode(entry)) for where, entry in kinds["content"]),
         *((where, entry, _entity(entry)) for where, entry in kinds["name"]),
-        *((where, entry, _fact(entry, names, known, superseded)) for where, entry in facts),
+        *((where, entry, _fact(entry, names, episodes, superseded)) for where, entry in facts),
     ]
-    for where, entry, fields in made:
+    for where, entry, fields in items:
         user = entry.get("user_uuid") or entry.get("user_id") or entry.get("group_id")
         yield {"id": _uuid(entry), "user_id": user, **fields, PLACE: where}
 

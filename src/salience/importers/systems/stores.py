@@ -12,7 +12,7 @@ from typing import Any
 
 from salience.importers import _archives
 from salience.importers._entries import PLACE, documents, listing, mapping, time
-from salience.importers._source import Address, ImportProblem, Place, Told, moment
+from salience.importers._source import Address, ImportProblem, Job, Place, moment
 from salience.importers.shapes import OWN, Entry, Shape, paths
 from salience.records.record import LINK_TYPES
 
@@ -41,7 +41,7 @@ def _tables(place: Path, tables: Mapping[str, set[str]], name: str) -> None:
             raise ImportProblem(place, f"has no table {table!r} of {name}", "give its SQLite file")
 
 
-def _openmem(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, Any]]:
+def _openmem(place: Place, job: Job, gathered: bool) -> Iterator[tuple[str, Any]]:
     """The memories of a file, each with the edges from it as links."""
     assert isinstance(place, Path)
     _tables(place, _OPENMEM, "OpenMem")
@@ -61,12 +61,12 @@ def _openmem(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, An
         try:
             entities = _archives.json_of(place, row["id"], row["entities"])
         except ImportProblem as problem:
-            told.left_out(problem)
+            job.left_out(problem)
             continue
         yield row["id"], {**row, "entities": entities, "links": links.get(row["id"])}
 
 
-def _langgraph(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, Any]]:
+def _langgraph(place: Place, job: Job, gathered: bool) -> Iterator[tuple[str, Any]]:
     """The items of a SQLite file, or of the table on a server."""
     if isinstance(place, Address):
         rows = _of_postgres(place)
@@ -84,7 +84,7 @@ def _langgraph(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, 
                     place, f"{id}: its value is not a JSON object", "remove the row"
                 )
         except ImportProblem as problem:
-            told.left_out(problem)
+            job.left_out(problem)
             continue
         content, further = _content(value)
         yield (
@@ -106,14 +106,14 @@ _SELECT = "SELECT * FROM store ORDER BY prefix, key"
 def _content(value: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """The text of a value, perhaps one level deeper, else its JSON; and what else it has."""
     for key in _TEXT_KEYS:
-        others = {name: part for name, part in value.items() if name != key}
+        other_parts = {name: part for name, part in value.items() if name != key}
         if isinstance(value.get(key), str):
-            return value[key], others
+            return value[key], other_parts
         if isinstance(value.get(key), dict):
             for inner in _TEXT_KEYS:
                 if isinstance(value[key].get(inner), str):
                     rest = {name: part for name, part in value[key].items() if name != inner}
-                    return value[key][inner], {**others, **({key: rest} if rest else {})}
+                    return value[key][inner], {**other_parts, **({key: rest} if rest else {})}
     return json.dumps(value, ensure_ascii=False), dict(value)
 
 
@@ -136,12 +136,12 @@ def _of_postgres(place: Address) -> Iterator[Mapping[str, Any]]:
         ) from None
 
 
-def _chroma(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, Any]]:
+def _chroma(place: Place, job: Job, gathered: bool) -> Iterator[tuple[str, Any]]:
     """Pages of the collections of a persistent client, as `get` returns them, or its JSON."""
     assert isinstance(place, Path)
     folder = place.parent if place.name == CHROMA_FILE else place
     if place.is_file() and place.name != CHROMA_FILE and not _archives.is_database(place):
-        yield from documents(place, told, gathered)
+        yield from documents(place, job, gathered)
         return
     if not (folder / CHROMA_FILE).is_file():
         raise ImportProblem(place, f"holds no {CHROMA_FILE}", "give the folder of its client")
@@ -174,7 +174,7 @@ def _chroma(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, Any
             yield collection.name, {**page, "collection": collection.name}
 
 
-def _of_chroma(place: Place, page: Any, told: Told) -> Iterator[Entry]:
+def _of_chroma(place: Place, page: Any, job: Job) -> Iterator[Entry]:
     """The documents of a page; one without text has nothing to remember."""
     page = mapping(page)
     collection = page.get("collection")
@@ -216,7 +216,7 @@ def _chroma_fields(collection: Any, id: str, document: str, metadata: Entry) -> 
     }
 
 
-def _mem0(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, Any]]:
+def _mem0(place: Place, job: Job, gathered: bool) -> Iterator[tuple[str, Any]]:
     """The JSON of `get_all`, the rows of history.db, or the points of Qdrant."""
     if isinstance(place, Address) or place.is_dir():
         yield from _points(place)
@@ -224,7 +224,7 @@ def _mem0(place: Place, told: Told, gathered: bool) -> Iterator[tuple[str, Any]]
         _tables(place, _HISTORY, "mem0")
         yield from _history(place)
     else:
-        yield from documents(place, told, gathered)
+        yield from documents(place, job, gathered)
 
 
 def _history(place: Path) -> Iterator[tuple[str, Any]]:
@@ -235,10 +235,10 @@ def _history(place: Path) -> Iterator[tuple[str, Any]]:
         if row["event"] == "DELETE" or row.get("is_deleted"):
             memories.pop(id, None)
             continue
-        kept = {name: row.get(name) for name in ("actor_id", "role") if row.get(name)}
+        speaker = {name: row.get(name) for name in ("actor_id", "role") if row.get(name)}
         created = memories.get(id, row)["created_at"]
         times = {"created_at": created, "updated_at": row.get("updated_at") or row["created_at"]}
-        memories[id] = {**memories.get(id, {}), **kept, **times, "memory": row["new_memory"]}
+        memories[id] = {**memories.get(id, {}), **speaker, **times, "memory": row["new_memory"]}
     for id, memory in memories.items():
         yield id, {**memory, "id": id}
 
@@ -256,7 +256,7 @@ def _points(place: Place) -> Iterator[tuple[str, dict[str, Any]]]:
     """The points of all collections in the shape of `get_all`, with the names of entities."""
     client, only = _client(place)
     try:
-        names = sorted(found.name for found in client.get_collections().collections)
+        names = sorted(c.name for c in client.get_collections().collections)
         if only and only not in names:
             raise ImportProblem(place, f"has no collection {only!r}", f"it has {', '.join(names)}")
         payloads = {
