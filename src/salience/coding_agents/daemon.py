@@ -70,7 +70,7 @@ class Daemon:
             umask = os.umask(0o177)
             listener.bind(path)
             os.umask(umask)
-            own = os.stat(path)
+            status = os.stat(path)
             listener.listen(64)  # from here on hooks can wait, while the rest is imported
             listener.settimeout(_WAIT_SECONDS)
             for number in (signal.SIGTERM, signal.SIGINT):
@@ -78,8 +78,8 @@ class Daemon:
             from salience.coding_agents.handling import Handler
 
             with Handler() as handler, ThreadPoolExecutor(_THREADS) as pool:
-                self._listen(listener, handler, pool, own)
-                if _is_at(path, own):
+                self._listen(listener, handler, pool, status)
+                if _is_at(path, status):
                     os.unlink(path)
         return 0
 
@@ -88,7 +88,7 @@ class Daemon:
         listener: socket.socket,
         handler: Any,
         pool: ThreadPoolExecutor,
-        own: os.stat_result,
+        status: os.stat_result,
     ) -> None:
         while not self._ending.is_set():
             try:
@@ -97,7 +97,7 @@ class Daemon:
                 idle = time.monotonic() - self._last
                 if not self._active and idle > self._idle_seconds:
                     return
-                if not _is_at(socket_path(), own) or not os.path.isdir(state_folder()):
+                if not _is_at(socket_path(), status) or not os.path.isdir(state_folder()):
                     return
                 continue
             with self._lock:

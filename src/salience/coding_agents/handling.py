@@ -18,8 +18,8 @@ from salience.coding_agents.project import Project, Session, find_project, forge
 from salience.coding_agents.recall import (
     NOTHING,
     TAG,
+    Briefing,
     Limits,
-    Told,
     recall_at_start,
     recall_for_prompt,
 )
@@ -66,8 +66,8 @@ class Handler(Closing):
                 output, counts = self._handle(event, project, message)
         except Exception as problem:
             log_failure(name, problem)
-            told = str(problem) if isinstance(problem, SalienceError | OSError) else "see the log"
-            return {"note": f"{name}: {type(problem).__name__}: {told}"}
+            reason = str(problem) if isinstance(problem, SalienceError | OSError) else "see the log"
+            return {"note": f"{name}: {type(problem).__name__}: {reason}"}
         milliseconds = round(1_000 * (time.perf_counter() - start))
         log_event(name, agent=event.agent, ms=milliseconds, **counts)
         return {"output": output}
@@ -105,20 +105,20 @@ class Handler(Closing):
         self, memory: Memory, event: HookEvent, project: Project, environment: Mapping[str, str]
     ) -> tuple[str, dict[str, int]]:
         session, limits = Session.load(event.agent, event.session), Limits.of(environment)
-        told = NOTHING
+        note = NOTHING
         if event.name == "session-start":
             if event.starts_anew:
                 session.told = []
-            told = recall_at_start(memory, project.namespaces, limits)
+            note = recall_at_start(memory, project.namespaces, limits)
         elif event.name == "prompt":
-            told = recall_for_prompt(memory, project.namespaces, event.prompt, session.told, limits)
-        kept = _keep(memory, event, project, session)
+            note = recall_for_prompt(memory, project.namespaces, event.prompt, session.told, limits)
+        count = _keep(memory, event, project, session)
         if event.name == "pre-compact":
             session.told = []
-        session.told += [id for id in told.ids if id not in session.told]
+        session.told += [id for id in note.ids if id not in session.told]
         session.save()
-        _count_uses(memory, told)
-        return event.answer(told.text), {"kept": kept, "told": len(told.ids)}
+        _count_uses(memory, note)
+        return event.answer(note.text), {"kept": count, "told": len(note.ids)}
 
     def _memory(self, key: tuple[str, ...]) -> Memory:
         """The memory of a store; one that could not be opened is not tried again at once."""
@@ -170,10 +170,10 @@ def _open(url: str, api_key: str, embedder: str, zone: str) -> Memory:
     return Memory.open(url, time_zone=zone or None)
 
 
-def _count_uses(memory: Memory, told: Told) -> None:
+def _count_uses(memory: Memory, brief: Briefing) -> None:
     """Count a use of each memory that was told, so that upkeep knows which are worth keeping."""
-    for namespace in dict.fromkeys(record.namespace for record in told.memories):
-        ids = [record.id for record in told.memories if record.namespace == namespace]
+    for namespace in dict.fromkeys(record.namespace for record in brief.memories):
+        ids = [record.id for record in brief.memories if record.namespace == namespace]
         memory.for_namespace(namespace).touch(ids, "retrieval")
 
 
@@ -201,12 +201,12 @@ def _keep(memory: Memory, event: HookEvent, project: Project, session: Session) 
         if turn.role == "user":
             _forget(memory.for_namespace(project.namespaces[0]), turn.text, event)
     if items:
-        own = memory.for_namespace(project.namespaces[0])
-        for item, said_before in zip(items, own.get_many([i["id"] for i in items]), strict=True):
+        target = memory.for_namespace(project.namespaces[0])
+        for item, said_before in zip(items, target.get_many([i["id"] for i in items]), strict=True):
             if said_before is not None and _is_said_again(item, said_before):
                 item["id"] = f"{item['id']}-{_digest(event.session, item['metadata']['turn'])}"
-        new = own.add_many(items, on_conflict="skip").ids  # a wrong one costs itself alone
-        supersede_reversed(own, new)
+        new = target.add_many(items, on_conflict="skip").ids  # a wrong one costs itself alone
+        supersede_reversed(target, new)
         added = len(new)
         session.told += [item["id"] for item in items if item["id"] not in session.told]
     session.turns = number
@@ -220,8 +220,8 @@ def _keep(memory: Memory, event: HookEvent, project: Project, session: Session) 
 def _forget(memory: Memory, text: str, event: HookEvent) -> None:
     """Retire what sentences of a user ask to be forgotten, each once in a session."""
     for sentence in to_forget(text):
-        said = {"role": "user", "content": sentence, "id": f"f-{_digest(event.session, sentence)}"}
-        memory.add([said], session_id=event.session, tags=[TAG], on_conflict="skip")
+        turn = {"role": "user", "content": sentence, "id": f"f-{_digest(event.session, sentence)}"}
+        memory.add([turn], session_id=event.session, tags=[TAG], on_conflict="skip")
 
 
 def _new_turns(event: HookEvent, session: Session) -> tuple[list[Turn], int, int]:
@@ -236,10 +236,10 @@ def _new_turns(event: HookEvent, session: Session) -> tuple[list[Turn], int, int
         session.before = session.read = 0
     context, _ = read_turns(event.transcript, event.agent, session.before, session.read)
     turns, end = read_turns(event.transcript, event.agent, session.read)
-    whole = [*context, *turns]
-    if event.reply and not any(turn.text == event.reply for turn in whole[-4:]):
-        whole.append(Turn("assistant", event.reply))  # the transcript may come after the event
-    return whole, len(context), end
+    all_turns = [*context, *turns]
+    if event.reply and not any(turn.text == event.reply for turn in all_turns[-4:]):
+        all_turns.append(Turn("assistant", event.reply))  # the transcript may come after the event
+    return all_turns, len(context), end
 
 
 def _size(path: Path) -> int:

@@ -97,14 +97,14 @@ def exchange(message: dict[str, Any], seconds: float) -> dict[str, Any]:
 def _received(connection: socket.socket, deadline: float) -> bytes:
     """The next bytes over a connection, for as long as the daemon gives signs of life."""
     while True:
-        left = deadline - time.monotonic()
-        connection.settimeout(min(max(left, _POLL_SECONDS), _FROZEN_SECONDS))
+        seconds = deadline - time.monotonic()
+        connection.settimeout(min(max(seconds, _POLL_SECONDS), _FROZEN_SECONDS))
         try:
             return connection.recv(_CHUNK)
         except TimeoutError:
             if end_frozen() is not None:
                 raise ConnectionResetError("the daemon was frozen, and is ended") from None
-            if left <= _FROZEN_SECONDS:
+            if seconds <= _FROZEN_SECONDS:
                 raise
 
 

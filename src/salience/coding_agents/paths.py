@@ -47,9 +47,9 @@ def state_folder() -> str:
 
 def runtime_folder() -> str:
     """The folder of the sockets, which is this user's alone."""
-    given = os.environ.get("XDG_RUNTIME_DIR")
-    if given and len(os.fsencode(given)) + _LONGEST_NAME <= _LONGEST_SOCKET_PATH:
-        return os.path.join(given, "salience")
+    folder = os.environ.get("XDG_RUNTIME_DIR")
+    if folder and len(os.fsencode(folder)) + _LONGEST_NAME <= _LONGEST_SOCKET_PATH:
+        return os.path.join(folder, "salience")
     return f"/tmp/salience-{os.getuid()}"
 
 
@@ -72,9 +72,9 @@ def make_private(folder: str) -> str:
     """
     os.makedirs(folder, mode=0o700, exist_ok=True)
     if sys.platform != "win32":
-        found = os.lstat(folder)
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        status = os.lstat(folder)
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
             raise PermissionError(f"{folder} belongs to somebody else; remove it")
-        if found.st_mode & 0o077:
+        if status.st_mode & 0o077:
             os.chmod(folder, 0o700)
     return folder

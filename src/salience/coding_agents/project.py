@@ -54,19 +54,19 @@ def find_project(folder: str, environment: Mapping[str, str]) -> Project:
     repository = next((path for path in above if (path / ".git").exists()), None)
     inside = above[: above.index(repository) + 1] if repository else above
     is_off = any((path / OFF_FILE).exists() for path in above)
-    given = environment.get(NAMESPACE_VARIABLE)
-    if given:
-        namespaces: tuple[str, ...] = (text(NAMESPACE_VARIABLE, given, limit=256),)
+    namespace = environment.get(NAMESPACE_VARIABLE)
+    if namespace:
+        namespaces: tuple[str, ...] = (text(NAMESPACE_VARIABLE, namespace, limit=256),)
         return Project(repository or here, namespaces, is_off)
     marked = next((path for path in inside if (path / PROJECT_FILE).exists()), None)
     if repository is None:
         root = marked or here
         return Project(root, (_of_folder(root),), is_off)
-    whole = _of_repository(repository)
+    label = _of_repository(repository)
     if marked is None or marked == repository:
-        return Project(repository, (whole,), is_off)
+        return Project(repository, (label,), is_off)
     part = marked.relative_to(repository).parts
-    return Project(marked, (_bounded(f"{whole}//{_labels(part)}"), whole), is_off)
+    return Project(marked, (_bounded(f"{label}//{_labels(part)}"), label), is_off)
 
 
 def share(folder: str, namespace: str | None) -> Path:
@@ -104,10 +104,10 @@ def _home(root: Path) -> Path:
     if not git.is_file() or git.is_symlink():
         return root
     try:
-        own = (root / _line_of(git).removeprefix("gitdir:").strip()).resolve()
-        if Path(_line_of(own / "gitdir")).resolve() != git.resolve():
+        folder = (root / _line_of(git).removeprefix("gitdir:").strip()).resolve()
+        if Path(_line_of(folder / "gitdir")).resolve() != git.resolve():
             return root
-        common = (own / _line_of(own / "commondir")).resolve()
+        common = (folder / _line_of(folder / "commondir")).resolve()
     except (OSError, UnicodeDecodeError):
         return root
     return common.parent if common.name == ".git" else common

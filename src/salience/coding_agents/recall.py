@@ -44,7 +44,7 @@ _HEAD = (
 
 
 @dataclass(frozen=True)
-class Told:
+class Briefing:
     """A text for the agent, "" for none, and the memories in it."""
 
     text: str
@@ -56,7 +56,7 @@ class Told:
         return tuple(record.id for record in self.memories)
 
 
-NOTHING = Told("", ())
+NOTHING = Briefing("", ())
 
 
 @dataclass(frozen=True)
@@ -101,36 +101,36 @@ class Limits:
         return hit.similarity >= least
 
 
-def recall_at_start(memory: Memory, namespaces: Iterable[str], limits: Limits) -> Told:
+def recall_at_start(memory: Memory, namespaces: Iterable[str], limits: Limits) -> Briefing:
     """The newest conventions, decisions and corrections of a project, within the budget."""
-    found = [
+    records = [
         record
         for namespace in namespaces
         for record in memory.for_namespace(namespace).get_all(STANDING, limit=_MOST_AT_START)
     ]
-    found.sort(key=lambda record: _AT_START.index(record.kind))  # stable: the newest stay in front
-    return _told(found, limits.start_tokens, memory.time_zone)
+    records.sort(key=lambda r: _AT_START.index(r.kind))  # stable: the newest stay in front
+    return _briefing(records, limits.start_tokens, memory.time_zone)
 
 
 def recall_for_prompt(
     memory: Memory, namespaces: Iterable[str], prompt: str, told: Iterable[str], limits: Limits
-) -> Told:
+) -> Briefing:
     """The memories that a prompt comes near, best first, but those told already; often none."""
     query = prompt.strip()[:_MAX_PROMPT_CHARACTERS]
     if not _content_words(query):
         return NOTHING
-    known = set(told)
+    seen = set(told)
     result = memory.search(query, limit=_HITS, namespaces=list(namespaces), touch=False)
-    near = [hit for hit in result if hit.id not in known and limits.passes(hit, query)]
-    return _told(near, limits.prompt_tokens, memory.time_zone)
+    near = [hit for hit in result if hit.id not in seen and limits.passes(hit, query)]
+    return _briefing(near, limits.prompt_tokens, memory.time_zone)
 
 
-def _told(memories: Sequence[MemoryRecord], max_tokens: int, zone: tzinfo) -> Told:
+def _briefing(memories: Sequence[MemoryRecord], max_tokens: int, zone: tzinfo) -> Briefing:
     room = max_tokens - -(-len(_HEAD) // _CHARACTERS_PER_TOKEN) - 1
     text = fenced(memories, max_tokens=max(room, 1), zone=zone)
     if not text:
         return NOTHING
-    return Told(f"{_HEAD}\n\n{text}", tuple(r for r in memories if f'id "{r.id}"' in text))
+    return Briefing(f"{_HEAD}\n\n{text}", tuple(r for r in memories if f'id "{r.id}"' in text))
 
 
 def _content_words(text: str) -> set[str]:

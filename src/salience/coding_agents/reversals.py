@@ -71,8 +71,8 @@ def choice_of(text: str) -> Choice:
     plain = text.strip().lower().replace("\u2019", "'")
     for pattern, reworded in _REWORDINGS:
         plain = pattern.sub(reworded, plain)
-    found = _SENTENCE.match(plain)
-    sentence = found[0] if found else ""
+    match = _SENTENCE.match(plain)
+    sentence = match[0] if match else ""
     opening = _OPENING_PLACE.match(sentence)
     clauses = _BREAK.split(sentence[opening.end() :] if opening else sentence)
     taken: set[frozenset[str]] = set()
@@ -107,19 +107,19 @@ def supersede_reversed(memory: Memory, new: Collection[str]) -> None:
     What an assistant says takes the place of nothing that a user said.
     """
     newest_first = memory.get_all(STANDING, limit=_MOST_COMPARED)
-    read: list[tuple[MemoryRecord, Choice]] = []
+    choices: list[tuple[MemoryRecord, Choice]] = []
     for record in reversed(list(newest_first)):
         choice = choice_of(record.content)
         if record.id in new:
             obsolete = [
                 older.id
-                for older, other in read
+                for older, other in choices
                 if choice.reverses(other) and (record.speaker == "user" or older.speaker != "user")
             ]
             for id in obsolete:
                 memory.supersede(id, record.id)
-            read = [each for each in read if each[0].id not in obsolete]
-        read.append((record, choice))
+            choices = [each for each in choices if each[0].id not in obsolete]
+        choices.append((record, choice))
 
 
 def _things(clause: str) -> Iterator[frozenset[str]]:

@@ -92,18 +92,18 @@ def statements(turns: Sequence[Turn], first: int = 0) -> Iterator[Statement]:
 
     The `turn` of a statement is the index of its turn.
     """
-    said = ""  # by the assistant, since the user spoke
+    answer = ""  # by the assistant, since the user spoke
     commands: tuple[str, ...] = ()
     for index, turn in enumerate(turns):
         if index >= first and turn.text:
-            context = _Context(said, commands) if turn.role == "user" else _Context("", ())
+            context = _Context(answer, commands) if turn.role == "user" else _Context("", ())
             for reading, text in islice(_kept(turn, context), _MAX_PER_TURN):
                 kind = cast("Kind", reading.kept)
                 yield Statement(kind, text, turn.role, index, round(reading.keep, 3))
         if turn.role == "user" and turn.text:
-            said, commands = "", ()
+            answer, commands = "", ()
         else:
-            said, commands = f"{said}\n{turn.text}".strip(), (*commands, *turn.commands)
+            answer, commands = f"{answer}\n{turn.text}".strip(), (*commands, *turn.commands)
 
 
 @dataclass(frozen=True)
@@ -190,15 +190,15 @@ def _standing_alone(sentence: str, kind: Kind, context: _Context) -> str | None:
     text = _FILLER.sub("", sentence).strip() or sentence
     if request := _REQUEST.match(text):
         text = text[request.end() :].rstrip("?")
-    said = substance(text)
+    content = substance(text)
     refers = kind != "convention" or _REFERRING.search(text) is not None
-    if len(said) >= (_MIN_SUBSTANCE if refers else 1):
+    if len(content) >= (_MIN_SUBSTANCE if refers else 1):
         return text
     if chosen := context.option(text):
         return f"{text} ({_shortened(_BULLET.sub('', chosen))})"
     before = context.last(kind)
     if before is None or len(substance(before)) < _MIN_SUBSTANCE or secret_in(before):
-        return text if said else None
+        return text if content else None
     return f"{text} (Said after: {_shortened(before)})"
 
 

@@ -60,16 +60,16 @@ def read_turns(
         data = file.read(_READ_BYTES if end is None else end - start)
         if end is None and b"\n" not in data:
             data += file.read(_MAX_READ_BYTES - len(data))
-    whole = data[: data.rfind(b"\n") + 1]
-    if not whole and len(data) == _MAX_READ_BYTES:
+    complete = data[: data.rfind(b"\n") + 1]
+    if not complete and len(data) == _MAX_READ_BYTES:
         return [], start + len(data)  # one line of more than that
     reader = _READERS.get(agent, _claude_code)
     turns: list[Turn] = []
-    for line in whole.splitlines():
+    for line in complete.splitlines():
         for turn in _of_line(line, reader):
             if not turns or turn != turns[-1]:
                 turns.append(turn)
-    return turns, start + len(whole)
+    return turns, start + len(complete)
 
 
 def cursor_transcript(session: str, root: Path) -> Path | None:

@@ -83,8 +83,8 @@ def clean(text: str) -> str:
     So are those that no font shows, of private use or unassigned. Tabs stay, and line ends of any
     kind become newlines.
     """
-    seen = text.replace("\n", "").replace("\t", "")
-    if seen.isprintable() and (seen.isascii() or not _BLANK.search(seen)):
+    visible = text.replace("\n", "").replace("\t", "")
+    if visible.isprintable() and (visible.isascii() or not _BLANK.search(visible)):
         return text
     lines = _BLANK.sub("", _LINE_ENDS.sub("\n", text))
     return "".join(c for c in lines if category(c) not in _UNSEEN_KINDS or c in _SEEN)
@@ -250,15 +250,15 @@ def _fitted(entries: list[tuple[str, str]], fits: Callable[[str], bool]) -> str:
     """As many entries as fit, the last perhaps cut."""
     if fits(whole := _written(entries)):
         return whole
-    kept = 0
-    while fits(_written(entries[: kept + 1], len(entries) - kept - 1)):
-        kept += 1
-    head, body = entries[kept]
-    text, low, high = _written(entries[:kept], len(entries) - kept), MIN_CUT_CHARACTERS, len(body)
+    count = 0
+    while fits(_written(entries[: count + 1], len(entries) - count - 1)):
+        count += 1
+    head, body = entries[count]
+    text, low, high = _written(entries[:count], len(entries) - count), MIN_CUT_CHARACTERS, len(body)
     while low < high:
         middle = (low + high) // 2
         part = (head, f"{body[:middle].rstrip()} [...]")
-        longer = _written([*entries[:kept], part], len(entries) - kept - 1)
+        longer = _written([*entries[:count], part], len(entries) - count - 1)
         if fits(longer):
             text, low = longer, middle + 1
         else:

@@ -132,25 +132,25 @@ class Tools(Offered):
         except SalienceError as problem:
             return str(problem), True
 
-    def _done(self, name: str, given: Mapping[str, Any]) -> str:
+    def _done(self, name: str, arguments: Mapping[str, Any]) -> str:
         if name == "search_memories":
-            limit = given.get("limit", 10)
-            found = self._memory.search(given["query"], limit=limit, **self._owner)
-            text = fenced(found, max_tokens=self._max_tokens, zone=self._memory.time_zone)
+            limit = arguments.get("limit", 10)
+            result = self._memory.search(arguments["query"], limit=limit, **self._owner)
+            text = fenced(result, max_tokens=self._max_tokens, zone=self._memory.time_zone)
             return text or "Nothing is remembered about that."
         if name == "add_memory":
-            fields = {"kind": "fact", "tags": given.get("tags", ()), **self._owner}
-            added = self._memory.add(given["content"], **fields)
+            fields = {"kind": "fact", "tags": arguments.get("tags", ()), **self._owner}
+            added = self._memory.add(arguments["content"], **fields)
             [item] = added.items
             outcome = {"id": item.id, "outcome": item.outcome, "reason": item.reason}
             return json.dumps(outcome, ensure_ascii=False)
-        record = self._memory.get(given["id"])
+        record = self._memory.get(arguments["id"])
         if record is None or any(getattr(record, n) != v for n, v in self._owner.items()):
             raise InvalidInput(
-                "id", f"is {shown(given['id'])}, which no memory has", "search first"
+                "id", f"is {shown(arguments['id'])}, which no memory has", "search first"
             )
         if name == "update_memory":
-            changed = self._memory.update(record.id, content=given["content"])
+            changed = self._memory.update(record.id, content=arguments["content"])
             return json.dumps({"id": changed.id, "version": changed.version})
         deleted = self._memory.delete(record.id)
         return json.dumps({"deleted": bool(deleted)})
@@ -186,16 +186,16 @@ def _checked(name: str, arguments: str | Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(arguments, Mapping):
         raise InvalidInput("arguments", "are not an object", "send a JSON object")
     _, properties, required = _TOOLS[name]
-    given = {each: arguments[each] for each in properties if arguments.get(each) is not None}
+    values = {each: arguments[each] for each in properties if arguments.get(each) is not None}
     for each in required:
-        if not isinstance(given.get(each), str):
-            problem = "is not text" if each in given else "is missing"
+        if not isinstance(values.get(each), str):
+            problem = "is not text" if each in values else "is missing"
             raise InvalidInput(each, problem, "give a text")
-    if not isinstance(given.get("tags", []), list):
+    if not isinstance(values.get("tags", []), list):
         raise InvalidInput("tags", "must be a list of texts")
-    if "limit" in given and isinstance(given["limit"], int):
-        given["limit"] = min(given["limit"], MOST_FOUND)
-    return given
+    if "limit" in values and isinstance(values["limit"], int):
+        values["limit"] = min(values["limit"], MOST_FOUND)
+    return values
 
 
 def _calls(message: Any, style: Style) -> list[tuple[str, str, Any]]:

@@ -109,10 +109,10 @@ def memory_cell(memory: TableMemory) -> str:
     passages = getattr(memory, "passages", ())
     content = f"… {passages[0].text}" if passages and passages[0].start else memory.content
     line = " ".join(content.split())
-    shown = line if len(line) <= _MEMORY_CHARACTERS else f"{line[: _MEMORY_CHARACTERS - 1]}…"
+    excerpt = line if len(line) <= _MEMORY_CHARACTERS else f"{line[: _MEMORY_CHARACTERS - 1]}…"
     origin = f"{text(memory.speaker or memory.kind)} · {memory.created_at:%Y-%m-%d %H:%M}"
     origin += f" · <code>{text(memory.id)}</code>"
-    return f'<div class="memory">{text(shown)}<div class="soft">{origin}</div></div>'
+    return f'<div class="memory">{text(excerpt)}<div class="soft">{origin}</div></div>'
 
 
 def table(
@@ -139,8 +139,8 @@ def table(
 
 def _cell(tag: str, is_number: bool, content: str, name: str = "") -> str:
     kind = ' class="number"' if is_number else ""
-    named = f' data-name="{name}"' if name else ""
-    return f"<{tag}{kind}{named}>{content}</{tag}>"
+    attribute = f' data-name="{name}"' if name else ""
+    return f"<{tag}{kind}{attribute}>{content}</{tag}>"
 
 
 def bars(rows: Iterable[str]) -> str:

@@ -108,8 +108,8 @@ def field_readers(kind: type[Result]) -> Mapping[str, Callable[[Any], Any]]:
 @cache
 def _field_readers(kind: type[Result]) -> Mapping[str, Callable[[Any], Any]]:
     hints = get_type_hints(kind)
-    own = {name: _or_none(read) for name, read in kind._readers.items()}
-    return {name: own.get(name) or json_reader(hints[name]) for name in field_names(kind)}
+    readers = {name: _or_none(read) for name, read in kind._readers.items()}
+    return {name: readers.get(name) or json_reader(hints[name]) for name in field_names(kind)}
 
 
 @cache

@@ -167,11 +167,11 @@ def _takes(factory: EmbedderFactory, arguments: tuple[str, ...]) -> bool:
 
 
 def _remedy() -> str:
-    others = "".join(f"{name!r}, " for name in sorted(_registered))
+    registered = "".join(f"{name!r}, " for name in sorted(_registered))
     return (
         "use 'default' (or 'wordllama'), 'multilingual', 'minilm', 'auto', "
         "'sentence-transformers:<model or folder>', 'openai:<model>', "
-        f"'openai:<model>@<base_url>', {others}'none', an Embedder instance, or a function"
+        f"'openai:<model>@<base_url>', {registered}'none', an Embedder instance, or a function"
     )
 
 

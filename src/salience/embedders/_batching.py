@@ -224,10 +224,10 @@ class FunctionEmbedder:
         filled = [position for position, text in enumerate(checked) if text.strip()]
         rows = np.zeros((len(checked), self.identity.dimensions), dtype=np.float32)
         if filled:
-            found = self._rows([checked[position] for position in filled])
-            if found.shape[1] != rows.shape[1]:
-                raise EmbedderError(f"{self._name} gave rows of {found.shape[1]} numbers")
-            rows[filled] = unit_rows(found, self._name)
+            made = self._rows([checked[position] for position in filled])
+            if made.shape[1] != rows.shape[1]:
+                raise EmbedderError(f"{self._name} gave rows of {made.shape[1]} numbers")
+            rows[filled] = unit_rows(made, self._name)
         return rows
 
     def _rows(self, texts: list[str]) -> Rows:

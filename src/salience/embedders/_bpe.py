@@ -65,8 +65,8 @@ class BytePairs:
                     heappush(waiting, (ranks[pair], left, pair))
         ids: list[int] = []
         for part in filter(None, parts):
-            known = self.ids.get(part)
-            ids += self._bytes(part) if known is None else [known]
+            id = self.ids.get(part)
+            ids += self._bytes(part) if id is None else [id]
         return ids
 
     def _bytes(self, character: str) -> list[int]:

@@ -293,5 +293,5 @@ def known_words() -> tuple[str, ...]:
         tokens = _tokenizer_model(StaticEmbedder()._model_folder())["vocab"]
     except (EmbedderError, OSError, ValueError, KeyError):
         return ()
-    whole = (token[1:] for token in tokens if token[:1] == "\u2581")
-    return tuple(word for word in whole if word.isalpha())
+    words = (token[1:] for token in tokens if token[:1] == "\u2581")
+    return tuple(word for word in words if word.isalpha())

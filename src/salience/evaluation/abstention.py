@@ -85,11 +85,11 @@ def evaluate(
             memory.for_namespace(conversation.name).add_many(conversation.memories)
         for profile in profiles:
             total = sum(len(c.queries) for c in members) + sum(map(_count, groups.values()))
-            asked = _Asked(memory, profile, f"{name}, {profile.name}", total, progress)
-            own = [(q, asked(c, q.text)) for c in members for q in c.queries if q.relevant]
+            ask = _Asked(memory, profile, f"{name}, {profile.name}", total, progress)
+            pairs = [(q, ask(c, q.text)) for c in members for q in c.queries if q.relevant]
             for source, questions in groups.items():
-                others = [asked(c, text) for c, texts in questions for text in texts]
-                outcomes.append(_outcome(name, source, profile.name, embedder, own, others))
+                others = [ask(c, text) for c, texts in questions for text in texts]
+                outcomes.append(_outcome(name, source, profile.name, embedder, pairs, others))
     return outcomes
 
 
@@ -97,8 +97,8 @@ def _sets(folders: Sequence[str | Path]) -> Iterator[tuple[str, tuple[Conversati
     for folder in folders:
         yield Path(folder).resolve().name, datasets.load(folder)
     if not folders:
-        made = notebook.load()
-        yield made.name, (made,)
+        conversation = notebook.load()
+        yield conversation.name, (conversation,)
 
 
 Questions = Sequence[tuple[Conversation, Sequence[str]]]
@@ -118,8 +118,8 @@ def _groups(
         ],
         "names exchanged": exchanged(members),
     }
-    for source, given in further.items():
-        groups[source] = [(c, given.get(c.name, ())) for c in members]
+    for source, questions_of in further.items():
+        groups[source] = [(c, questions_of.get(c.name, ())) for c in members]
     return {source: questions for source, questions in groups.items() if _count(questions)}
 
 
@@ -207,22 +207,22 @@ def _outcome(
     source: str,
     profile: str,
     embedder: str,
-    own: Sequence[tuple[Query, _Answer]],
+    pairs: Sequence[tuple[Query, _Answer]],
     others: Sequence[_Answer],
 ) -> Outcome:
-    confidences = [answer.confidence for _, answer in own], [other.confidence for other in others]
+    confidences = ([a.confidence for _, a in pairs], [other.confidence for other in others])
     error = exact = any_right = silent = None
-    if all(answer.ids is not None for answer in (*others, *(answer for _, answer in own))):
+    if all(answer.ids is not None for answer in (*others, *(answer for _, answer in pairs))):
         error = expected_calibration_error(*confidences)
-        exact = fmean(set(answer.ids or ()) == set(query.relevant) for query, answer in own)
-        any_right = fmean(not set(answer.ids or ()).isdisjoint(q.relevant) for q, answer in own)
+        exact = fmean(set(answer.ids or ()) == set(query.relevant) for query, answer in pairs)
+        any_right = fmean(not set(answer.ids or ()).isdisjoint(q.relevant) for q, answer in pairs)
         silent = fmean(not other.ids for other in others)
     return Outcome(
         set=name,
         unanswerable=source,
         profile=profile,
         embedder=embedder,
-        answerable_count=len(own),
+        answerable_count=len(pairs),
         unanswerable_count=len(others),
         auroc=auroc(*confidences),
         calibration_error=error,

@@ -172,9 +172,9 @@ def questions_about(setup: Setup) -> list[tuple[str, str]]:
 
     rng = np.random.default_rng(1)
     numbers = rng.integers(setup.memories, size=setup.queries + 1).tolist()
-    wanted = set(numbers)
+    chosen = set(numbers)
     items = {
-        number: item for number, item in enumerate(realistic(setup.memories)) if number in wanted
+        number: item for number, item in enumerate(realistic(setup.memories)) if number in chosen
     }
     return [
         (setup.namespace(number), queries(1, [items[number]], seed=seed)[0])

@@ -253,8 +253,8 @@ def _changes(
         for side in (0, 1)
     )
     conversations = [judged.conversation for _, judged in pairs]
-    found = mean_intervals(second - first, conversations, confidence)
-    for column, (measure, (low, high)) in enumerate(zip(COMPARED, found, strict=True)):
+    bounds = mean_intervals(second - first, conversations, confidence)
+    for column, (measure, (low, high)) in enumerate(zip(COMPARED, bounds, strict=True)):
         yield Change(
             outcome.set,
             outcome.profile,

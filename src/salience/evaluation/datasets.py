@@ -88,12 +88,12 @@ def load_unanswerable(folder: str | Path) -> dict[str, tuple[str, ...]]:
                 document = json.loads(file.read().decode("utf-8"))
         except ValueError as problem:
             raise ImportProblem(path, f"is not JSON: {problem}", "repair the file") from None
-        asked = document.get("questions") if isinstance(document, dict) else None
-        if not isinstance(asked, list) or not all(isinstance(each, str) for each in asked):
+        texts = document.get("questions") if isinstance(document, dict) else None
+        if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
             raise ImportProblem(
                 path, 'has no list of "questions"', 'write {"name": "talk", "questions": ["..."]}'
             )
-        questions[str(document.get("name", path.stem))] = tuple(asked)
+        questions[str(document.get("name", path.stem))] = tuple(texts)
     if not questions:
         raise ImportProblem(folder, "holds no files of questions", "give a folder of *.json files")
     return questions
@@ -104,13 +104,13 @@ def _read(path: Path) -> Conversation:
     times = [
         timestamp("created_at", item["created_at"]) for item in memories if "created_at" in item
     ]
-    asked = tuple(conversation.queries(path))
+    queries = tuple(conversation.queries(path))
     return Conversation(
         path.stem,
         memories,
-        tuple(query for query in asked if query.relevant),
+        tuple(query for query in queries if query.relevant),
         max(times, default=None),
-        unanswered=tuple(query.text for query in asked if not query.relevant),
+        unanswered=tuple(query.text for query in queries if not query.relevant),
     )
 
 

@@ -137,8 +137,8 @@ def evaluate(
 
 
 def _members(folder: str | Path, change: Change | None, sides: bool) -> list[Conversation]:
-    members = [change(one) if change else one for one in datasets.load(folder)]
-    return [one.with_sides() for one in members] if sides else members
+    members = [change(member) if change else member for member in datasets.load(folder)]
+    return [member.with_sides() for member in members] if sides else members
 
 
 @contextmanager

@@ -60,10 +60,10 @@ def questions(memory: Memory, searches: Sequence[RecordedSearch]) -> tuple[Conve
     for search in searches:
         by_namespace[search.namespace].append(search)
     by_day: defaultdict[tuple[str, str], list[Query]] = defaultdict(list)
-    for namespace, asked in sorted(by_namespace.items()):
+    for namespace, group in sorted(by_namespace.items()):
         within = memory.for_namespace(namespace)
-        answers = _answers(within, asked)
-        for search in asked:
+        answers = _answers(within, group)
+        for search in group:
             relevant = tuple(sorted(id for id in answers.get(search.id, ()) if id in within))
             if relevant:
                 query = Query(
@@ -89,16 +89,16 @@ def labelled(memory: Memory) -> tuple[Conversation, ...]:
         InvalidInput: no question has one.
     """
     name = memory.namespace
-    found = tuple(
+    conversations = tuple(
         Conversation(each.id, (), (query,), None, name)
         for each in memory.labels.questions()
         if each.relevant
         for query in [Query(each.id, each.query, each.relevant, at=each.at, filters=each.filters)]
     )
-    if not found:
+    if not conversations:
         remedy = "label some with labels.add or `salience questions add`"
         raise InvalidInput("questions", f"none is labelled in the namespace {name!r}", remedy)
-    return found
+    return conversations
 
 
 def _then(search: RecordedSearch) -> dict[str, Any]:
@@ -118,14 +118,14 @@ def _answers(memory: Memory, searches: Sequence[RecordedSearch]) -> dict[str, se
         judged = _is_good(event)
         if judged is None or event.id is None or event.id not in showing:
             continue
-        shown = showing[event.id]
-        place = bisect_right(shown, event.at, key=lambda search: search.at) - 1
-        if place < 0 or event.at - shown[place].at > WITHIN:
+        matches = showing[event.id]
+        place = bisect_right(matches, event.at, key=lambda search: search.at) - 1
+        if place < 0 or event.at - matches[place].at > WITHIN:
             continue
         if judged:
-            answers[shown[place].id].add(event.id)
+            answers[matches[place].id].add(event.id)
         else:
-            answers[shown[place].id].discard(event.id)
+            answers[matches[place].id].discard(event.id)
     return answers
 
 
@@ -274,11 +274,11 @@ def team_draft(first: Sequence[str], second: Sequence[str], coins: int) -> list[
     Bit n of `coins` says which team begins turn n.
     """
     drafted: dict[str, int] = {}
-    left = [iter(first), iter(second)]
+    hits = [iter(first), iter(second)]
     for turn in range(SHOWN):
         begins = coins >> turn & 1
         for team in (begins, 1 - begins):
-            best = next((id for id in left[team] if id not in drafted), None)
+            best = next((id for id in hits[team] if id not in drafted), None)
             if best is not None and len(drafted) < SHOWN:
                 drafted[best] = team
     return list(drafted.items())

@@ -207,8 +207,8 @@ def _sentences(rng: Random, texts: int) -> tuple[Ints, Ints]:
     ends = end + rng.integers(len(ENDS), size=shape)
     phrases = np.stack([openers, cores, tails, ends], axis=2)
     length = _FRAMES.words[phrases].sum(axis=2).cumsum(axis=1)
-    wanted = np.exp(rng.normal(np.log(15), 0.6, texts)).clip(_MIN_WORDS, _MAX_WORDS - 8)
-    counts = 1 + (length < wanted[:, None]).sum(axis=1)
+    target = np.exp(rng.normal(np.log(15), 0.6, texts)).clip(_MIN_WORDS, _MAX_WORDS - 8)
+    counts = 1 + (length < target[:, None]).sum(axis=1)
     counts -= length[np.arange(texts), counts - 1] > _MAX_WORDS
     return phrases[np.arange(_SENTENCES) < counts[:, None]].ravel(), counts
 
@@ -273,9 +273,9 @@ def _batch(rng: Random, first: int, n: int) -> Iterator[dict[str, Any]]:
     session = np.repeat(np.arange(_BATCH), turns)
     opening = np.cumsum(turns) - turns
     position = np.arange(len(session)) - opening[session]
-    one = rng.integers(_SPEAKERS, size=_BATCH)
-    other = (one + rng.integers(1, _SPEAKERS, _BATCH)) % _SPEAKERS
-    speaker = np.where(position % 2 == 0, one[session], other[session]).tolist()
+    asker = rng.integers(_SPEAKERS, size=_BATCH)
+    other = (asker + rng.integers(1, _SPEAKERS, _BATCH)) % _SPEAKERS
+    speaker = np.where(position % 2 == 0, asker[session], other[session]).tolist()
     waited = np.cumsum(rng.integers(20, 180, len(session)))
     waited -= waited[opening][session]
     began = int(_START.timestamp()) + _SPAN * (first + opening) // n
@@ -315,9 +315,9 @@ _PLAIN = frozenset(
 def _question(rng: Random, item: Mapping[str, Any]) -> str:
     tokens = _WORD.findall(item["content"])
     people = [word for word in tokens if word in NAMES] or [item.get("speaker") or "somebody"]
-    own = list(dict.fromkeys(word for word in tokens if word.lower() not in _PLAIN))
-    count = min(len(own), int(rng.integers(2, 6)))
-    words = [own[at] for at in sorted(rng.permutation(len(own))[:count])]
+    candidates = list(dict.fromkeys(word for word in tokens if word.lower() not in _PLAIN))
+    count = min(len(candidates), int(rng.integers(2, 6)))
+    words = [candidates[at] for at in sorted(rng.permutation(len(candidates))[:count])]
     question = _ASKED[rng.integers(len(_ASKED))].format(
         who=people[rng.integers(len(people))], words=" ".join(words)
     )

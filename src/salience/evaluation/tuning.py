@@ -220,8 +220,8 @@ def tunable(profile: Profile, parts: Sequence[str] = ()) -> dict[str, float]:
     }
     for name in parts:
         if name not in linear:
-            known = ", ".join(linear)
-            raise InvalidInput("parts", f"{name!r} has no weight to learn", f"use some of {known}")
+            names = ", ".join(linear)
+            raise InvalidInput("parts", f"{name!r} has no weight to learn", f"use some of {names}")
     return {name: linear[name] for name in linear if not parts or name in parts}
 
 
@@ -260,8 +260,8 @@ def _question(ranking: Ranking, names: Sequence[str]) -> Question:
     order = sorted(range(len(ids)), key=ids.__getitem__)
     values, weights = run.parts(), weighted(run.profile.signal)
     parts = np.column_stack([np.asarray(values[name], dtype=np.float64) for name in names])[order]
-    own = np.array([weights[name] for name in names])
-    rest = run.scored.floats("score")[order] - parts @ own
+    start = np.array([weights[name] for name in names])
+    rest = run.scored.floats("score")[order] - parts @ start
     is_relevant = np.array([ids[place] in relevant for place in order])
     return Question(
         ranking.set,
@@ -302,15 +302,15 @@ def fit(questions: Sequence[Question], start: Floats, penalty: float) -> Floats:
             break
         size = 1.0
         while size > 1e-3:  # Newton's step may be too long where the curve is not quadratic
-            tried = weights + size * step
-            gained, new_slope, new_curve = _likelihood(lists, shares, tried, scale)
-            gained -= 0.5 * float(ridge @ (tried - start) ** 2)
+            trial = weights + size * step
+            gained, new_slope, new_curve = _likelihood(lists, shares, trial, scale)
+            gained -= 0.5 * float(ridge @ (trial - start) ** 2)
             if gained >= value:
                 break
             size /= 2.0
         else:
             break
-        weights, value, slope, curve = tried, gained, new_slope, new_curve
+        weights, value, slope, curve = trial, gained, new_slope, new_curve
     return weights
 
 

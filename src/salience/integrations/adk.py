@@ -194,8 +194,8 @@ def _fields(
 def _text(content: types.Content | None) -> str:
     """The text that the parts of a content say; those that the model thought say none."""
     parts = (content.parts or ()) if content else ()
-    said = spoken([{"text": part.text, "thought": part.thought} for part in parts])
-    return clean(" ".join(filter(None, said))).strip()
+    texts = spoken([{"text": part.text, "thought": part.thought} for part in parts])
+    return clean(" ".join(filter(None, texts))).strip()
 
 
 def _entry(record: MemoryRecord) -> MemoryEntry:

@@ -88,14 +88,14 @@ class SalienceContextProvider(ContextProvider):
         question = as_query("\n".join(m.text for m in _new_inputs(context) if m.role == "user"))
         if not question:
             return
-        found = await self._memory.awaited.search(
+        result = await self._memory.awaited.search(
             question,
             limit=self._limit,
             options={"min_similarity": self._min_similarity},
             filters=without_items({"session_id": {"ne": context.session_id}}),
         )
-        if text := fenced(found, max_tokens=self._max_tokens, zone=self._memory.sync.time_zone):
-            sessions = [hit.session_id for hit in found if hit.session_id is not None]
+        if text := fenced(result, max_tokens=self._max_tokens, zone=self._memory.sync.time_zone):
+            sessions = [hit.session_id for hit in result if hit.session_id is not None]
             context.extend_messages(self, [Message("user", [text])], origin_session_ids=sessions)
 
     async def after_run(
@@ -171,11 +171,11 @@ class SalienceHistoryProvider(HistoryProvider):
         Raises:
             InvalidInput: a message is too large; nothing was kept.
         """
-        known = await self.get_messages(session_id)
-        session = {"messages": known}
+        stored = await self.get_messages(session_id)
+        session = {"messages": stored}
         # The framework's own rule says which are new.
         await InMemoryHistoryProvider().save_messages(session_id, messages, state=session)
-        new = session["messages"][len(known) :]
+        new = session["messages"][len(stored) :]
         if new:
             items = [_item(message, session_id or DEFAULT_SESSION) for message in new]
             await self._memory.awaited.add_many(items, strict=True, dedup=False)

@@ -360,9 +360,9 @@ def _text(file: MemoryRecord) -> str:
 def _moved(file: MemoryRecord, path: str) -> dict[str, Any]:
     """The item of a file at another path."""
     metadata, content = _stored(path, _text(file))
-    kept = {name: getattr(file, name) for name in RecordFields.__annotations__}
+    fields = {name: getattr(file, name) for name in RecordFields.__annotations__}
     changed = {"id": path, "content": content, "title": _title(path)}
-    return {**kept, **changed, "metadata": {**file.metadata, **metadata}}
+    return {**fields, **changed, "metadata": {**file.metadata, **metadata}}
 
 
 def _missing(path: str, remedy: str = "") -> ToolError:

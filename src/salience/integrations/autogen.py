@@ -90,12 +90,12 @@ class SalienceMemory(Memory, Component[SalienceMemoryConfig]):
         Without such a message they are the newest ones. The same message is not added twice.
         """
         messages = await model_context.get_messages()
-        found = await self._find(_last_question(messages), None)
-        if text := fenced(found, max_tokens=self._max_tokens, zone=self._memory.sync.time_zone):
+        records = await self._find(_last_question(messages), None)
+        if text := fenced(records, max_tokens=self._max_tokens, zone=self._memory.sync.time_zone):
             recalled = SystemMessage(content=text)
             if recalled not in messages:
                 await model_context.add_message(recalled)
-        return UpdateContextResult(memories=_result(found))
+        return UpdateContextResult(memories=_result(records))
 
     async def query(
         self,
@@ -154,10 +154,10 @@ class SalienceMemory(Memory, Component[SalienceMemoryConfig]):
         memory = self._memory.awaited
         limit, where = self._limit if limit is None else limit, without_items(filters)
         if words := as_query(query):
-            found = await memory.search(
+            result = await memory.search(
                 words, limit=limit, filters=where, options={"min_similarity": self._min_similarity}
             )
-            return found.hits
+            return result.hits
         return (await memory.get_all(where, limit=limit)).memories[::-1]
 
     @classmethod
@@ -222,14 +222,14 @@ def _content(record: MemoryRecord) -> MemoryContent:
     if isinstance(record, Hit):
         values["score"] = record.score
     mime_type = kept.get("mime_type", MemoryMimeType.TEXT.value)
-    known = {kind.value: kind for kind in MemoryMimeType}
+    mime_types = {kind.value: kind for kind in MemoryMimeType}
     return MemoryContent(
-        content=content, mime_type=known.get(mime_type, mime_type), metadata=values
+        content=content, mime_type=mime_types.get(mime_type, mime_type), metadata=values
     )
 
 
-def _result(found: Sequence[MemoryRecord]) -> MemoryQueryResult:
-    return MemoryQueryResult(results=[_content(record) for record in found])
+def _result(records: Sequence[MemoryRecord]) -> MemoryQueryResult:
+    return MemoryQueryResult(results=[_content(record) for record in records])
 
 
 async def _cancellable(work: Coroutine[Any, Any, T], token: CancellationToken | None) -> T:

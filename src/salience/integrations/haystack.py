@@ -187,16 +187,16 @@ class SalienceRetriever:
         return await in_thread(self.run, query, filters, top_k)
 
     def _options(self, filters: dict[str, Any] | None, top_k: int | None) -> dict[str, Any]:
-        wanted = apply_filter_policy(self.filter_policy, self.filters, filters)
+        policy = apply_filter_policy(self.filter_policy, self.filters, filters)
         return {
-            "filters": without_items(_filter(wanted)),
+            "filters": without_items(_filter(policy)),
             "limit": self.top_k if top_k is None else top_k,
             "options": {"min_similarity": self.min_similarity},
         }
 
-    def _outputs(self, found: SearchResult) -> dict[str, Any]:
-        recalled = fenced(found, max_tokens=self.max_tokens)
-        return {"documents": [_document(hit) for hit in found], "recalled": recalled}
+    def _outputs(self, result: SearchResult) -> dict[str, Any]:
+        recalled = fenced(result, max_tokens=self.max_tokens)
+        return {"documents": [_document(hit) for hit in result], "recalled": recalled}
 
 
 @component
@@ -289,8 +289,8 @@ def _document(record: MemoryRecord) -> Document:
     """A memory as a document; that of a hit is as a model may read it."""
     meta = dict(record.metadata)
     if record.kind != KIND:
-        given = {"speaker": record.speaker, "session_id": record.session_id, "kind": record.kind}
-        meta |= {key: value for key, value in given.items() if value is not None}
+        fields = {"speaker": record.speaker, "session_id": record.session_id, "kind": record.kind}
+        meta |= {key: value for key, value in fields.items() if value is not None}
         meta["created_at"] = record.created_at.isoformat()
     if isinstance(record, Hit):
         return Document(id=record.id, content=clean(record.content), meta=meta, score=record.score)
@@ -315,9 +315,9 @@ def _condition(condition: Mapping[str, Any]) -> Mapping[str, Any]:
         if key not in condition:
             raise FilterError(f"{key!r} is missing in {condition}")
     operator = condition["operator"]
-    known: Mapping[str, Any] = _COMPARISONS if "field" in condition else _LOGIC
-    if operator not in known:
-        raise FilterError(f"{operator!r} is not an operator here; use {', '.join(known)}")
+    operators: Mapping[str, Any] = _COMPARISONS if "field" in condition else _LOGIC
+    if operator not in operators:
+        raise FilterError(f"{operator!r} is not an operator here; use {', '.join(operators)}")
     if "field" in condition:
         return _COMPARISONS[operator](_path(condition["field"]), condition["value"])
     return _LOGIC[operator]([_condition(part) for part in condition["conditions"]])

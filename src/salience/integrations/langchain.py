@@ -278,12 +278,12 @@ class SalienceVectorStore(VectorStore):
 
     def _search(self, query: str, k: int, options: dict[str, Any]) -> SearchResult:
         """The hits among the documents."""
-        chosen, wanted = dict(options), options.get("filter")
+        chosen, values = dict(options), options.get("filter")
         chosen.pop("filter", None)
-        if wanted is not None and not isinstance(wanted, Mapping):
-            problem = f"is a {type(wanted).__name__}"
+        if values is not None and not isinstance(values, Mapping):
+            problem = f"is a {type(values).__name__}"
             raise InvalidInput("filter", problem, 'give values by key: {"source": "chat"}')
-        where = {"and": [{"kind": DOCUMENT_KIND}, *conditions("metadata", wanted or {})]}
+        where = {"and": [{"kind": DOCUMENT_KIND}, *conditions("metadata", values or {})]}
         chosen["filters"] = _all(where, chosen.get("filters"))
         if self._embedding is not None:
             chosen.setdefault("profile", COSINE)
@@ -404,7 +404,7 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             return
         run = runtime.execution_info
         session_id = None if run is None else run.thread_id
-        said = [m for m in messages[place:] if m.type in _SPEAKERS and _text(m)]
+        turns = [m for m in messages[place:] if m.type in _SPEAKERS and _text(m)]
         now = datetime.now(timezone.utc)
         items = [
             {
@@ -415,7 +415,7 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
                 "session_id": session_id,
                 "created_at": now,
             }
-            for message in said
+            for message in turns
         ]
         if items:
             memory.add_many(items, strict=True, dedup=False, on_conflict="skip")
@@ -439,22 +439,22 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         query = "" if place is None else as_query(_text(messages[place]))
         if not query:
             return request
-        known = sorted({_text(message) for message in messages} - {""})
+        texts = sorted({_text(message) for message in messages} - {""})
         spoken = without_items(self._options.get("filters"))
-        options = {**self._options, "filters": _all({"content": {"nin": known}}, spoken)}
+        options = {**self._options, "filters": _all({"content": {"nin": texts}}, spoken)}
         # The calls after those of tools recall the same, which is no further access.
         options.setdefault("touch", place == len(messages) - 1)
-        found = memory.search(query, **options)
-        text = fenced(found, max_tokens=self._max_tokens, zone=memory.time_zone)
+        result = memory.search(query, **options)
+        text = fenced(result, max_tokens=self._max_tokens, zone=memory.time_zone)
         if not text:
             return request
         recalled = [*messages[:place], HumanMessage(text), *messages[place:]]
         return request.override(messages=recalled)
 
 
-def _all(where: Filters, others: Filters) -> Filters:
+def _all(where: Filters, further: Filters) -> Filters:
     """The filter that two hold together."""
-    return all_of(parse_filter(where), parse_filter(others))
+    return all_of(parse_filter(where), parse_filter(further))
 
 
 def _document(record: MemoryRecord) -> Document:
@@ -467,8 +467,8 @@ def _with_provenance(hit: Hit) -> Document:
     document, record = _document(hit.record), hit.record
     values = {name: getattr(record, name) for name in _PROVENANCE}
     values = {**values, "created_at": record.created_at.isoformat(), "score": hit.score}
-    known = {name: value for name, value in values.items() if value is not None}
-    document.metadata = {**known, **document.metadata}
+    provenance = {name: value for name, value in values.items() if value is not None}
+    document.metadata = {**provenance, **document.metadata}
     return document
 
 

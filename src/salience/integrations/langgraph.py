@@ -194,7 +194,7 @@ class SalienceStore(Closing, BaseStore):
         for op in before.values():
             if op.value is not None:
                 items += self._memories(op, now)
-        kept = {item["id"] for item in items}
+        current = {item["id"] for item in items}
         if items:
             write: Any = {"strict": True, "dedup": False, "on_conflict": "replace"}
             memory.add_many(items, **write)
@@ -202,11 +202,11 @@ class SalienceStore(Closing, BaseStore):
             if record is not None and record.expires_at is not None:
                 op = before[record.id]
                 if op.value is not None and op.ttl is None:
-                    for id in sorted(kept.intersection(_parts(record))):
+                    for id in sorted(current.intersection(_parts(record))):
                         memory.update(id, expires_at=None)
         former = {id for record in stored if record is not None for id in _parts(record)}
-        if former - kept:
-            memory.delete_many(sorted(former - kept))
+        if former - current:
+            memory.delete_many(sorted(former - current))
 
     def _memories(self, op: PutOp, now: datetime) -> Iterator[dict[str, Any]]:
         """The memories of an item: one for each text, or one that no query finds."""
@@ -245,32 +245,32 @@ class SalienceStore(Closing, BaseStore):
     def _search(self, op: SearchOp) -> list[SearchItem]:
         """The items of a search: ranked by its query, else the newest first."""
         memory = self._opened.sync
-        wanted, scored = max(op.offset, 0) + max(op.limit, 0), []
+        end, scored = max(op.offset, 0) + max(op.limit, 0), []
         where = [_within(op.namespace_prefix), *conditions("metadata.value", op.filter or {})]
         if op.query and op.query.strip():
-            scored = self._ranked(op.query, where, wanted)
+            scored = self._ranked(op.query, where, end)
             where.append({"metadata.is_indexed": False})
-        found: list[tuple[MemoryRecord, float | None]] = list(scored)
-        if len(found) < wanted:
-            others = _listed(memory, where, wanted - len(found))
-            found += [(record, None) for record in others]
-        shown = found[op.offset : wanted]
+        records: list[tuple[MemoryRecord, float | None]] = list(scored)
+        if len(records) < end:
+            unranked = _listed(memory, where, end - len(records))
+            records += [(record, None) for record in unranked]
+        page = records[op.offset : end]
         if op.refresh_ttl:
-            for record, _ in shown:
+            for record, _ in page:
                 _refresh(memory, record)
-        return [SearchItem(**_fields(record), score=score) for record, score in shown]
+        return [SearchItem(**_fields(record), score=score) for record, score in page]
 
     def _ranked(
-        self, query: str, where: list[dict[str, Any]], wanted: int
+        self, query: str, where: list[dict[str, Any]], count: int
     ) -> list[tuple[MemoryRecord, float | None]]:
         """The best items for a query, each by the best of its texts."""
-        if wanted > MAX_HITS:
+        if count > MAX_HITS:
             remedy = f"ask for a page within the first {MAX_HITS:,} items of a query"
-            raise InvalidInput("offset", f"and limit reach {wanted:,}", remedy)
+            raise InvalidInput("offset", f"and limit reach {count:,}", remedy)
         options: dict[str, Any] = {"filters": {"and": [*where, {"metadata.is_indexed": True}]}}
         if self.embeddings is not None:
             options["profile"] = COSINE
-        limit = wanted
+        limit = count
         while limit:
             hits = self._opened.sync.search(query, limit=limit, **options)
             current = _current(self._opened.sync, [hit.record for hit in hits])
@@ -278,8 +278,8 @@ class SalienceStore(Closing, BaseStore):
             for hit in hits:
                 if hit.record.id in current:
                     best.setdefault(_item_id(hit.record), (hit.record, hit.score))
-            if len(best) >= wanted or len(hits) < limit or limit == MAX_HITS:
-                return list(best.values())[:wanted]
+            if len(best) >= count or len(hits) < limit or limit == MAX_HITS:
+                return list(best.values())[:count]
             limit = min(2 * limit, MAX_HITS)  # several texts were of one item
         return []
 
@@ -313,19 +313,19 @@ def _get(memory: Memory, op: GetOp) -> Item | None:
     return Item(**_fields(record))
 
 
-def _listed(memory: Memory, where: list[dict[str, Any]], wanted: int) -> list[MemoryRecord]:
+def _listed(memory: Memory, where: list[dict[str, Any]], count: int) -> list[MemoryRecord]:
     """The newest items that meet conditions, at most so many."""
     conditions = [*where, {"metadata.part": 0}, {"not": {"expires_at": {"lte": _now()}}}]
-    found: list[MemoryRecord] = []
+    records: list[MemoryRecord] = []
     filters, cursor = {"and": conditions}, None
-    while len(found) < wanted:
-        limit = min(wanted - len(found), PAGE)
+    while len(records) < count:
+        limit = min(count - len(records), PAGE)
         page = memory.get_all(filters, limit=limit, cursor=cursor)
-        found += page
+        records += page
         cursor = page.cursor
         if cursor is None:
             break
-    return found
+    return records
 
 
 def _list_namespaces(memory: Memory, op: ListNamespacesOp) -> list[tuple[str, ...]]:
@@ -352,7 +352,7 @@ def _matches(condition: MatchCondition, labels: tuple[str, ...]) -> bool:
         part = labels[len(labels) - len(path) :]
     else:
         raise ValueError(f"Unsupported match type: {condition.match_type}")
-    return all(wanted in ("*", label) for wanted, label in zip(path, part, strict=True))
+    return all(pattern in ("*", label) for pattern, label in zip(path, part, strict=True))
 
 
 def _refresh(memory: Memory, record: MemoryRecord) -> None:

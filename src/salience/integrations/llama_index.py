@@ -76,25 +76,25 @@ class SalienceMemoryBlock(BaseMemoryBlock[str]):
 
         What a `SalienceChatStore` holds in the short-term memory of the session is not repeated.
         """
-        asked = (m.content for m in reversed(messages or ()) if m.role == "user" and m.content)
-        question = as_query(next(asked, ""))
+        questions = (m.content for m in reversed(messages or ()) if m.role == "user" and m.content)
+        question = as_query(next(questions, ""))
         if not question:
             return ""
         at_hand = {"session_id": session_id, f"metadata.{_STATUS}": MessageStatus.ACTIVE.value}
-        found = await self._memory.awaited.search(
+        result = await self._memory.awaited.search(
             question,
             limit=self.limit,
             options={"min_similarity": self.min_similarity},
             filters=without_items({"not": at_hand}),
         )
-        return fenced(found, max_tokens=self.max_tokens, zone=self._memory.sync.time_zone)
+        return fenced(result, max_tokens=self.max_tokens, zone=self._memory.sync.time_zone)
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         """Keep what the user and the agent said, each message as a turn of its session."""
         spoken = [m for m in messages if m.role in _SPOKEN and (m.content or "").strip()]
         for session_id, turns in groupby(spoken, _session_of):
-            said = [{"role": m.role.value, "content": m.content} for m in turns]
-            await self._memory.awaited.add(said, session_id=session_id)
+            chat = [{"role": m.role.value, "content": m.content} for m in turns]
+            await self._memory.awaited.add(chat, session_id=session_id)
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
         """Leave out the last memories, until so many tokens are saved; None if none is left."""
@@ -292,23 +292,23 @@ def _message(record: MemoryRecord) -> ChatMessage:
     return ChatMessage.model_validate(record.metadata[_KEY])
 
 
-def _nodes(found: SearchResult) -> list[NodeWithScore]:
+def _nodes(result: SearchResult) -> list[NodeWithScore]:
     """Nodes with the text of memories as a model may read it, and where each comes from."""
     nodes = []
-    for hit in found:
-        shown = {
+    for hit in result:
+        fields = {
             "speaker": hit.speaker,
             "session_id": hit.session_id,
             "created_at": hit.created_at.isoformat(timespec="minutes"),
         }
-        given = {key: value for key, value in shown.items() if value is not None}
+        visible = {key: value for key, value in fields.items() if value is not None}
         hidden = {"kind": hit.kind, "tags": list(hit.tags), "similarity": hit.similarity}
         node = TextNode(
             id_=hit.id,
             text=clean(hit.content),
-            metadata={**hit.metadata, **hidden, **given},
+            metadata={**hit.metadata, **hidden, **visible},
             excluded_llm_metadata_keys=[*hit.metadata, *hidden],
-            excluded_embed_metadata_keys=[*hit.metadata, *hidden, *given],
+            excluded_embed_metadata_keys=[*hit.metadata, *hidden, *visible],
         )
         nodes.append(NodeWithScore(node=node, score=hit.score))
     return nodes

@@ -179,8 +179,8 @@ def recalled(
     ) -> list[TResponseInputItem]:
         query = as_query(_question(new))
         if query:
-            known = list({_text(item) for item in (*history, *new)})
-            unknown = parse_filter({"content": {"nin": known}})
+            texts = list({_text(item) for item in (*history, *new)})
+            unknown = parse_filter({"content": {"nin": texts}})
             search: dict[str, Any] = {"limit": _RECALL_LIMIT, **options}
             search["filters"] = all_of(filters, unknown)
             hits = await awaited.search(query, **search)
@@ -237,5 +237,5 @@ def _text(item: TResponseInputItem) -> str:
 def _words(item: Any) -> str:
     """The words that an item says, calls or answers, without what the model thought."""
     called = [f"{item['name']}({item.get('arguments', '')})"] if "name" in item else []
-    said = (part for key in ("content", "output") for part in spoken(item.get(key)))
-    return clean("\n".join(part for part in (*called, *said) if part)).strip()
+    texts = (part for key in ("content", "output") for part in spoken(item.get(key)))
+    return clean("\n".join(part for part in (*called, *texts) if part)).strip()

@@ -91,9 +91,9 @@ class Recall(AbstractCapability[AgentDepsT]):
 
     async def for_run(self, ctx: RunContext[AgentDepsT]) -> Self:
         """Give the capability of one run, which keeps what is found for it."""
-        own = copy(self)
-        own._found = None
-        return own
+        copied = copy(self)
+        copied._found = None
+        return copied
 
     async def before_model_request(
         self, ctx: RunContext[AgentDepsT], request_context: ModelRequestContext
@@ -104,10 +104,10 @@ class Recall(AbstractCapability[AgentDepsT]):
             InvalidInput: an option of the search is wrong, or the id of the user.
         """
         messages = list(request_context.messages)
-        asked = _last_prompt(messages)
-        if asked is None:
+        found = _last_prompt(messages)
+        if found is None:
             return request_context
-        place, request, prompt = asked
+        place, request, prompt = found
         query = as_query(_words(prompt.content))
         if self._found is None or self._found[0] != query:  # else an earlier step of this run
             self._found = (query, await self._recalled(ctx, query, messages))
@@ -143,8 +143,8 @@ class Recall(AbstractCapability[AgentDepsT]):
         """The memories for a query as a model reads them, but for what the messages say already."""
         if not query:
             return ""
-        known = parse_filter({"content": {"nin": list({text for _, text in _said(messages)})}})
-        options: SearchOptions = {**self._search, "filters": all_of(self._filters, known)}
+        unknown = parse_filter({"content": {"nin": list({text for _, text in _said(messages)})}})
+        options: SearchOptions = {**self._search, "filters": all_of(self._filters, unknown)}
         memory = self._memory(ctx)
         hits = await memory.search(query, **options)
         return fenced(hits, max_tokens=self._max_tokens, zone=memory.time_zone)
@@ -168,15 +168,15 @@ def _last_prompt(
 
 def _said(messages: Iterable[ModelMessage]) -> list[tuple[str, str]]:
     """The speaker and the text of all that some messages say, in order."""
-    said = []
+    turns = []
     for message in messages:
         if isinstance(message, ModelRequest):
             prompts = (part for part in message.parts if isinstance(part, UserPromptPart))
-            said += [("user", _words(prompt.content)) for prompt in prompts]
+            turns += [("user", _words(prompt.content)) for prompt in prompts]
         elif isinstance(message, ModelResponse):
             texts = [part.content for part in message.parts if isinstance(part, TextPart)]
-            said.append(("assistant", _visible(texts)))
-    return [(speaker, text) for speaker, text in said if text]
+            turns.append(("assistant", _visible(texts)))
+    return [(speaker, text) for speaker, text in turns if text]
 
 
 def _words(content: str | Sequence[Any]) -> str:

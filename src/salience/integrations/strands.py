@@ -96,8 +96,8 @@ class SalienceStore(MemoryStore):
         words = as_query(query)
         if not words:
             return []
-        wanted = (options or {}).get("max_search_results", self.max_search_results)
-        search: SearchOptions = {**self._search, "limit": min(max(wanted, 1), MAX_HITS)}
+        limit = (options or {}).get("max_search_results", self.max_search_results)
+        search: SearchOptions = {**self._search, "limit": min(max(limit, 1), MAX_HITS)}
         hits = await self._opened.awaited.search(words, **search)
         return [self._entry(hit) for hit in hits]
 
@@ -118,15 +118,15 @@ class SalienceStore(MemoryStore):
             InvalidInput: one is too large; nothing was written.
         """
         turn = {"kind": "turn", "session_id": self._session_id}
-        said = [(message["role"], _words(message)) for message in messages]
-        turns = [{**turn, "speaker": role, "content": words} for role, words in said if words]
+        texts = [(message["role"], _words(message)) for message in messages]
+        turns = [{**turn, "speaker": role, "content": words} for role, words in texts if words]
         return await self._opened.awaited.add_many(turns, strict=True, dedup=False)
 
     def _entry(self, hit: Hit) -> MemoryEntry:
         """A memory as the manager takes it: without characters that nobody sees."""
-        named = {name: getattr(hit, name) for name in _PROVENANCE}
+        values = {name: getattr(hit, name) for name in _PROVENANCE}
         provenance = {
-            **{name: one_line(value) for name, value in named.items() if value},
+            **{name: one_line(value) for name, value in values.items() if value},
             "created_at": hit.created_at.isoformat(),
             "score": hit.score,
         }
@@ -146,14 +146,14 @@ def fenced_entries(context: InjectionFormatContext, **options: Any) -> str:
 
 def _record(entry: MemoryEntry) -> MemoryRecord:
     """The memory that an entry was made of, as far as it tells."""
-    known = entry.metadata or {}
-    if "created_at" not in known or "id" not in known:
+    meta = entry.metadata or {}
+    if "created_at" not in meta or "id" not in meta:
         problem = f"the store {entry.store_name!r} is no SalienceStore"
         raise ValueError(f"fenced_entries: {problem}; leave `format` out")
-    values = {name: known[name] for name in _PROVENANCE if name in known}
-    times = dict.fromkeys(("created_at", "updated_at"), datetime.fromisoformat(known["created_at"]))
+    values = {name: meta[name] for name in _PROVENANCE if name in meta}
+    times = dict.fromkeys(("created_at", "updated_at"), datetime.fromisoformat(meta["created_at"]))
     return MemoryRecord.from_values(
-        {**vars(BLANK), **values, **times, "content": entry.content, "metadata": known}
+        {**vars(BLANK), **values, **times, "content": entry.content, "metadata": meta}
     )
 
 

@@ -46,8 +46,8 @@ class CrossEncoderReranker:
 
     def __call__(self, query: str, texts: Sequence[str]) -> list[float]:
         """A number for each text; raises as the class says."""
-        [asked] = clean_texts([query], "query", MAX_CHARS)
-        pairs = [(asked, text) for text in clean_texts(texts, "document", MAX_CHARS)]
+        [question] = clean_texts([query], "query", MAX_CHARS)
+        pairs = [(question, text) for text in clean_texts(texts, "document", MAX_CHARS)]
         with self._lock:  # fast tokenizers are not reentrant
             if self._model is None:
                 self._model = self._load()

@@ -86,13 +86,13 @@ class HttpReranker(Closing):
 
     def __call__(self, query: str, texts: Sequence[str]) -> list[float]:
         """A number for each text; raises as the class says."""
-        [asked] = clean_texts([query], "query", MAX_CHARS)
+        [question] = clean_texts([query], "query", MAX_CHARS)
         documents = clean_texts(texts, "document", MAX_CHARS)
         if not documents:
             return []
         payload: dict[str, Any] = {
             "model": self._model,
-            "query": asked,
+            "query": question,
             "documents": documents,
             "top_n": len(documents),
         }

@@ -47,10 +47,10 @@ def get(name: str) -> Reranker:
     """
     reranker = _REGISTERED.get(name)
     if reranker is None:
-        known = ", ".join(sorted(_REGISTERED)) or "none yet"
+        names = ", ".join(sorted(_REGISTERED)) or "none yet"
         raise InvalidInput(
             "model",
-            f"no reranker is called {shown(name)} in this process (known: {known})",
+            f"no reranker is called {shown(name)} in this process (known: {names})",
             "register it by register_reranker(name, reranker) or rerank(model) before the search",
         )
     return reranker
@@ -83,13 +83,13 @@ def resolve(model: str | Reranker) -> str:
 
 
 def _registered_function(reranker: Any) -> str:
-    named = reranker if hasattr(reranker, "__qualname__") else type(reranker)
+    owner = reranker if hasattr(reranker, "__qualname__") else type(reranker)
     if not callable(reranker) or isinstance(reranker, type):
         raise InvalidInput(
             "model",
             f"{shown(reranker)} is not a reranker",
             "give a function of (query, texts), or a name such as cross-encoder:<model>",
         )
-    name = f"{named.__module__}.{named.__qualname__}"
+    name = f"{owner.__module__}.{owner.__qualname__}"
     register_reranker(name, reranker)
     return name

@@ -59,9 +59,9 @@ def rerank(
     reranked = MinMax(Col("rerank.score")).named("reranked", "what the model gives")
     ranked = MinMax(Col("score")).named("ranked", "the score before the model")
     blended = float(share) * reranked + (1.0 - share) * ranked
-    read = keep(Depth(per_k=1, min_rows=top))
-    given = ModelScores(resolve(model), timeout, passages, words)
-    return read >> given >> score(first_of(blended, Col("score")))
+    shortlist = keep(Depth(per_k=1, min_rows=top))
+    scores = ModelScores(resolve(model), timeout, passages, words)
+    return shortlist >> scores >> score(first_of(blended, Col("score")))
 
 
 def reranked(

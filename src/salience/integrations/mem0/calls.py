@@ -149,15 +149,15 @@ class Calls:
         """List memories, the newest first, and tell how many there are in all."""
         _check_top_k(top_k)
         where = _visible(conditions(filters), show_expired, latest_only)
-        kept: list[MemoryRecord] = []
-        cursor, seen, last = None, 0, skip + max(top_k, 1)
+        records: list[MemoryRecord] = []
+        cursor, count, last = None, 0, skip + max(top_k, 1)
         while True:
-            page = self.memory.get_all(where, limit=min(last - seen, MAX_PAGE), cursor=cursor)
-            kept += page.memories[max(skip - seen, 0) :]
-            cursor, seen = page.cursor, seen + len(page.memories)
-            if cursor is None or seen >= last or skip >= page.total:
+            page = self.memory.get_all(where, limit=min(last - count, MAX_PAGE), cursor=cursor)
+            records += page.memories[max(skip - count, 0) :]
+            cursor, count = page.cursor, count + len(page.memories)
+            if cursor is None or count >= last or skip >= page.total:
                 break
-        return [self.render(record) for record in kept[:top_k]], page.total
+        return [self.render(record) for record in records[:top_k]], page.total
 
     def search(
         self,
@@ -190,15 +190,15 @@ class Calls:
         if reference_date is not None:
             options["now"] = reference_date
         status = {} if latest_only else _ANY_VERSION
-        found = _search(self.memory, query, _and(where, status), options, threshold)
-        hits = list(found.hits)
+        result = _search(self.memory, query, _and(where, status), options, threshold)
+        hits = list(result.hits)
         if show_expired:
             past = _expired(self.memory, query, _and(where, status), options, threshold)
             hits = sorted([*hits, *past], key=lambda hit: -hit.score)[:top_k]
-        if threshold is not None and (lacks := _lacks_vectors(found)):
+        if threshold is not None and (lacks := _lacks_vectors(result)):
             notes.append(f"threshold: not applied, as the scores are of words alone ({lacks})")
         return _noted(
-            {"results": [self._found(hit, found, explain, threshold) for hit in hits]}, notes
+            {"results": [self._found(hit, result, explain, threshold) for hit in hits]}, notes
         )
 
     def update(
@@ -235,9 +235,9 @@ class Calls:
         if not erased:
             raise MemoryNotFoundError(memory_id)
         if linked:
-            others = self.memory.delete_many(linked)
-            left = {*erased.restored, *others.restored}.difference(linked)
-            erased = Erased(erased + others, sorted(left))
+            erased_older = self.memory.delete_many(linked)
+            restored = {*erased.restored, *erased_older.restored}.difference(linked)
+            erased = Erased(erased + erased_older, sorted(restored))
         return told_of({"message": "Memory deleted successfully!"}, erased)
 
     def delete_all(self, ids: Mapping[str, Any]) -> Erased:
@@ -265,7 +265,7 @@ class Calls:
         self.memory.delete_all(namespace=self.memory.namespace)
 
     def _found(
-        self, hit: Hit, found: SearchResult, explain: bool, threshold: float | None
+        self, hit: Hit, search: SearchResult, explain: bool, threshold: float | None
     ) -> dict[str, Any]:
         """One result of a search."""
         result = {**self.render(hit.record), "score": _score(hit)}
@@ -275,7 +275,7 @@ class Calls:
                 "semantic_score": hit.similarity,
                 "final_score": result["score"],
                 "threshold": threshold,
-                "profile": found.profile,
+                "profile": search.profile,
                 "profile_score": hit.score,
                 "rank": hit.rank,
                 "routes": dict(hit.routes),
@@ -289,13 +289,13 @@ class Calls:
         """Add the facts in some turns that are not known yet."""
         assert self.extractor is not None
         extractor = self.extractor
-        said = "\n".join(turn.text for turn in turns)[:_QUERY_CHARACTERS]
+        text = "\n".join(turn.text for turn in turns)[:_QUERY_CHARACTERS]
         where = conditions(entity_filter(fields.ids))
-        near = self.memory.search(said, filters=where, limit=_KNOWN, touch=False)
-        known = [hit.content for hit in near]
+        near = self.memory.search(text, filters=where, limit=_KNOWN, touch=False)
+        contents = [hit.content for hit in near]
         today = in_zone(fields.created_at or datetime.now(timezone.utc), self.memory.time_zone)
         wishes = prompt or self.instructions
-        facts: list[Fact] = extractor.facts(turns, known=known, instructions=wishes, today=today)
+        facts: list[Fact] = extractor.facts(turns, known=contents, instructions=wishes, today=today)
         if not facts:
             return []
         items = [fields.item(f.text, _origin(f, turns, extractor.model), False) for f in facts]
@@ -350,10 +350,13 @@ class _Fields:
         at: Any,
         until: datetime | None,
     ) -> _Fields:
-        kept = without_identity({} if metadata is None else metadata, "add()")
-        said = kept.pop("created_at", None) if at is None else at
+        data = without_identity({} if metadata is None else metadata, "add()")
+        when = data.pop("created_at", None) if at is None else at
         return cls(
-            ids, kept, None if said is None else validation.timestamp("timestamp", said), until
+            ids,
+            data,
+            None if when is None else validation.timestamp("timestamp", when),
+            until,
         )
 
     def item(
@@ -363,7 +366,7 @@ class _Fields:
         ids = dict(self.ids)
         run = ids.pop("run_id", None)
         app = ids.pop("app_id", None)
-        own = {
+        labels = {
             **({} if app is None else {"app_id": app}),
             **({} if run is None or session else {"run_id": run}),
         }
@@ -372,7 +375,7 @@ class _Fields:
             "session_id": run if session else None,
             "created_at": self.created_at,
             "expires_at": self.expires_at,
-            "metadata": {**self.metadata, **metadata, **own},
+            "metadata": {**self.metadata, **metadata, **labels},
             **more,
         }
         return {"content": content, **{n: v for n, v in fields.items() if v is not None}}
@@ -419,10 +422,10 @@ def _add_verbatim(
         return []
     places = range(len(items))
     ids = [uuid4() if once is None else uuid5(NAMESPACE_OID, f"{once} {at}") for at in places]
-    named = [{"id": str(id), **item} for id, item in zip(ids, items, strict=True)]
+    identified = [{"id": str(id), **item} for id, item in zip(ids, items, strict=True)]
     options: Any = {"strict": True, "dedup": False, "idempotency_key": once}
-    memory.add_many(named, **options)
-    return [{"id": i["id"], "memory": i["content"], "event": "ADD"} for i in named]
+    memory.add_many(identified, **options)
+    return [{"id": i["id"], "memory": i["content"], "event": "ADD"} for i in identified]
 
 
 def _origin(fact: Fact, turns: Sequence[Turn], model: str) -> dict[str, Any]:
@@ -465,12 +468,12 @@ def _search(
     threshold: float | None,
 ) -> SearchResult:
     """Search with the threshold as the least cosine; without vectors, by words alone."""
-    found: SearchResult = memory.search(
+    result: SearchResult = memory.search(
         query, filters=where, options={"min_similarity": threshold}, **options
     )
-    if threshold is not None and _lacks_vectors(found):
-        found = memory.search(query, filters=where, **options)
-    return found
+    if threshold is not None and _lacks_vectors(result):
+        result = memory.search(query, filters=where, **options)
+    return result
 
 
 def _expired(
@@ -485,23 +488,23 @@ def _expired(
     if not (memory.count(expired)):
         return ()
     before = {**options, "now": _EARLIEST}
-    found = _search(memory, query, expired, before, threshold)
-    return found.hits
+    result = _search(memory, query, expired, before, threshold)
+    return result.hits
 
 
 def _superseded_by(memory: Memory, memory_id: str) -> list[str]:
     """The ids of the memories whose place one has taken, and of those whose place these took."""
-    found: list[str] = []
+    ids: list[str] = []
     open_ids = [memory_id]
     while open_ids:
         source = open_ids.pop()
         links = memory.links(source)
         for link in links:
             is_older = link.type == "supersedes" and link.source == source
-            if is_older and link.target not in (*found, memory_id):
-                found.append(link.target)
+            if is_older and link.target not in (*ids, memory_id):
+                ids.append(link.target)
                 open_ids.append(link.target)
-    return found
+    return ids
 
 
 def _visible(where: Mapping[str, Any], show_expired: bool, latest_only: bool) -> dict[str, Any]:
@@ -523,9 +526,9 @@ def _now() -> str:
     return datetime.now(timezone.utc).isoformat()
 
 
-def _lacks_vectors(found: SearchResult) -> str:
+def _lacks_vectors(result: SearchResult) -> str:
     """The reason why a search compared no vectors; empty if it did."""
-    return next((lack for lack in found.degraded if lack.startswith("vector")), "")
+    return next((lack for lack in result.degraded if lack.startswith("vector")), "")
 
 
 def _score(hit: Hit) -> float:

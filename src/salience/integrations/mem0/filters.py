@@ -69,8 +69,8 @@ def owner(ids: Mapping[str, Any]) -> dict[str, str]:
         ValidationError: none is.
         InvalidInput: one is empty, has spaces, or is "*", which filters take as any id.
     """
-    given = {name: id for name in ENTITIES if (id := checked_id(ids.get(name), name)) is not None}
-    if not given:
+    owners = {name: id for name in ENTITIES if (id := checked_id(ids.get(name), name)) is not None}
+    if not owners:
         raise ValidationError(
             "user_id",
             "no id says whose memory it is",
@@ -78,10 +78,10 @@ def owner(ids: Mapping[str, Any]) -> dict[str, str]:
             "VALIDATION_001",
             {"provided_ids": dict.fromkeys(ENTITIES)},
         )
-    for name, id in given.items():
+    for name, id in owners.items():
         if id == ANY:
             raise InvalidInput(name, 'is "*", which stands for any id', "give another")
-    return given
+    return owners
 
 
 def conditions(filters: Mapping[str, Any] | None) -> Conditions:

@@ -123,8 +123,8 @@ class Memory(Door):
 
     def get(self, memory_id: str) -> dict[str, Any] | None:
         """Get one memory by id, or None."""
-        found = self._calls.get(memory_id)
-        return None if found is None else {**found, "score": None}
+        memory = self._calls.get(memory_id)
+        return None if memory is None else {**memory, "score": None}
 
     def get_all(
         self,
@@ -260,21 +260,21 @@ class AsyncMemory(Door):
         self.close()
 
 
-def refuse_ids(given: Mapping[str, Any], method: str) -> None:
+def refuse_ids(arguments: Mapping[str, Any], method: str) -> None:
     """Refuse arguments that a method does not take: ids belong into its filter.
 
     Raises:
         InvalidInput: an id was given.
         TypeError: something else was.
     """
-    if ids := sorted(set(ENTITIES) & given.keys()):
+    if ids := sorted(set(ENTITIES) & arguments.keys()):
         raise InvalidInput(
             ids[0],
             f"Top-level entity parameters are not supported in {method}()",
             f"use filters={{'{ids[0]}': '...'}} instead",
         )
-    if given:
-        raise TypeError(f"{method}() got an unexpected keyword argument {min(given)!r}")
+    if arguments:
+        raise TypeError(f"{method}() got an unexpected keyword argument {min(arguments)!r}")
 
 
 def newest_name(text: str | None, data: str | None) -> str | None:

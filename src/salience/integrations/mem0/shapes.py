@@ -200,16 +200,16 @@ def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:
     if (part := _part(config, "reranker")) is not None:
         values["rerank_profile"] = _own(part, "reranker", '{"profile": "composite"}').get("profile")
     if (part := _part(config, "llm")) is not None:
-        url, rest = _endpoint(part, "llm")
-        key = rest.get("api_key") or os.environ.get("OPENAI_API_KEY")
-        values["extractor"] = Extractor(rest["model"], base_url=url, api_key=key)
+        url, options = _endpoint(part, "llm")
+        key = options.get("api_key") or os.environ.get("OPENAI_API_KEY")
+        values["extractor"] = Extractor(options["model"], base_url=url, api_key=key)
     if (part := _part(config, "embedder")) is not None:
-        url, rest = _endpoint(part, "embedder")
+        url, options = _endpoint(part, "embedder")
         values["embedder"] = OpenAIEmbedder(
-            rest["model"],
+            options["model"],
             base_url=url,
-            api_key=rest.get("api_key"),
-            dimensions=rest.get("embedding_dims"),
+            api_key=options.get("api_key"),
+            dimensions=options.get("embedding_dims"),
         )
     return values
 
