@@ -52,12 +52,12 @@ def _kernels() -> tuple[Any, str]:
     if os.environ.get("SALIENCE_NATIVE") == "0":
         return None, "NumPy (SALIENCE_NATIVE=0)"
     try:
-        found: Any = importlib.import_module("salience_native")
+        module: Any = importlib.import_module("salience_native")
     except ImportError:
         return None, "NumPy"
-    if found.INTERFACE != _INTERFACE:
+    if module.INTERFACE != _INTERFACE:
         return None, "NumPy (salience_native is of another version)"
-    return found, f"native ({found.variant()})"
+    return module, f"native ({module.variant()})"
 
 
 native, KERNELS = _kernels()
@@ -161,8 +161,8 @@ def log(x: Any) -> Any:
 
 def log1p(x: float) -> float:
     """ln(1 + x) of a number x >= 0, exact to the last digits near 0, too."""
-    whole = 1.0 + x
-    return float(log(whole)) + (x - (whole - 1.0)) / whole
+    total = 1.0 + x
+    return float(log(total)) + (x - (total - 1.0)) / total
 
 
 def sigmoid(x: Any) -> Any:
@@ -187,11 +187,11 @@ def power(base: Any, exponent: Any) -> Any:
 
 def _product_power(base: Floats, exponent: Floats) -> Floats:
     """base^exponent of whole exponents, by squaring the base."""
-    left, result = np.abs(exponent).astype(np.int64), np.ones_like(base)
+    remaining, result = np.abs(exponent).astype(np.int64), np.ones_like(base)
     square = base
-    while left.any():
-        result = np.where(left & 1, result * square, result)
-        square, left = square * square, left >> 1
+    while remaining.any():
+        result = np.where(remaining & 1, result * square, result)
+        square, remaining = square * square, remaining >> 1
     return np.where(exponent < 0.0, 1.0 / result, result)
 
 

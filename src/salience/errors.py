@@ -29,10 +29,10 @@ shown = _ShortRepr().repr
 
 def _printable(text: str, characters: int) -> str:
     """A text without lone surrogates, cut in its middle to at most so many characters."""
-    whole = text.encode("utf-8", "backslashreplace").decode("utf-8")
-    if len(whole) <= characters:
-        return whole
-    return f"{whole[: characters // 2]}...{whole[-(characters // 4) :]}"
+    encoded = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    if len(encoded) <= characters:
+        return encoded
+    return f"{encoded[: characters // 2]}...{encoded[-(characters // 4) :]}"
 
 
 class SalienceError(Exception):

@@ -75,8 +75,8 @@ else:
         if cls is None:
             return lambda cls: dataclass(cls, **options)
         annotated = vars(cls).get("__annotations__", {})
-        given = {name: value for name, value in vars(cls).items() if name in annotated}
-        for name, value in given.items():
+        values = {name: value for name, value in vars(cls).items() if name in annotated}
+        for name, value in values.items():
             if not isinstance(value, Field):
                 continue
             if value.default is MISSING:
@@ -88,7 +88,7 @@ else:
         names += ["eq", "hash"] if options.get("eq", True) else []
         for name in (f"__{name}__" for name in names):
             if vars(cls).get(name) is None:
-                setattr(cls, name, _Unwritten(cls, name, given, options))
+                setattr(cls, name, _Unwritten(cls, name, values, options))
         if options.get("frozen"):
             cls.__setattr__ = cls.__delattr__ = _refuse
         return cls
@@ -102,9 +102,9 @@ class _Unwritten:
     """A part of a data class that the standard library writes when it is first read."""
 
     def __init__(
-        self, cls: type, name: str, given: Mapping[str, Any], options: Mapping[str, Any]
+        self, cls: type, name: str, values: Mapping[str, Any], options: Mapping[str, Any]
     ) -> None:
-        self._cls, self._name, self._given, self._options = cls, name, given, options
+        self._cls, self._name, self._given, self._options = cls, name, values, options
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         if vars(self._cls)[self._name] is self:

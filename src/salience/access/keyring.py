@@ -219,10 +219,10 @@ class Keyring(Closing):
 
     def _recall(self, id: str) -> Sequence[AccessKey] | None:
         """The keys that a look-up found lately; None if it has to be made."""
-        known = self._known.get(id)
-        if known is None or time.monotonic() - known.asked_at >= self._check_seconds:
+        entry = self._known.get(id)
+        if entry is None or time.monotonic() - entry.asked_at >= self._check_seconds:
             return None
-        return known.keys
+        return entry.keys
 
     def _learn(self, id: str, keys: Sequence[AccessKey], asked_at: float) -> None:
         self._known[id] = _Known(keys, asked_at)

@@ -113,7 +113,7 @@ class Principal:
     def includes(self, namespaces: Iterable[str], scopes: Iterable[str]) -> bool:
         """Test whether a key with some names or patterns and some scopes may do nothing beyond."""
         return self.scopes.issuperset(scopes) and all(
-            any(includes(own, name) for own in self.namespaces) for name in namespaces
+            any(includes(pattern, name) for pattern in self.namespaces) for name in namespaces
         )
 
     @property

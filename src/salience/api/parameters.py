@@ -82,9 +82,9 @@ def _choices(annotation: Any) -> tuple[str, ...]:
         return get_args(annotation)
     for part in (*getattr(annotation, "__metadata__", ()), *get_args(annotation)):
         bounds = part.keywords if isinstance(part, Bounds) else {}
-        known = {**bounds.get("items", {}), **bounds}.get("enum") or _choices(part)
-        if known:
-            return tuple(known)
+        choices = {**bounds.get("items", {}), **bounds}.get("enum") or _choices(part)
+        if choices:
+            return tuple(choices)
     return ()
 
 
@@ -132,13 +132,13 @@ def takes(*declared: type, defaults: Mapping[str, Any]) -> Callable[[F], F]:
             inspect.Parameter(name, keyword, default=defaults.get(name), annotation=kind)
             for name, kind in get_type_hints(declared[-1]).items()
         ]
-        shown = [*taken.signature.parameters.values()][:-1] + options
-        method.__signature__ = taken.signature.replace(parameters=shown)  # type: ignore[attr-defined]
+        parameters_shown = [*taken.signature.parameters.values()][:-1] + options
+        method.__signature__ = taken.signature.replace(parameters=parameters_shown)  # type: ignore[attr-defined]
         texts = (inspect.cleandoc(part.__doc__ or "").partition("\n\n")[2] for part in declared)
-        told = indent("\n".join(texts), "    ").rstrip("\n") + "\n"
-        before, own, after = _sections(method.__doc__ or "")
-        if own:
-            method.__doc__ = f"{before}{own}\n{told}{after}"
+        descriptions_text = indent("\n".join(texts), "    ").rstrip("\n") + "\n"
+        before, arguments, after = _sections(method.__doc__ or "")
+        if arguments:
+            method.__doc__ = f"{before}{arguments}\n{descriptions_text}{after}"
         return method
 
     return show
@@ -151,9 +151,9 @@ def plain_signature(method: Callable[..., Any]) -> inspect.Signature:
 
 def _sections(docstring: str) -> tuple[str, str, str]:
     """A docstring up to the descriptions of the arguments, these, and the rest."""
-    before, heading, rest = inspect.cleandoc(docstring).partition("Args:\n")
-    own, gap, after = rest.partition("\n\n")
-    return before + heading, own.rstrip("\n"), gap[1:] + after
+    before, heading, remainder = inspect.cleandoc(docstring).partition("Args:\n")
+    arguments, gap, after = remainder.partition("\n\n")
+    return before + heading, arguments.rstrip("\n"), gap[1:] + after
 
 
 def descriptions(owner: Any) -> dict[str, str]:

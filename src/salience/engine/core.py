@@ -246,8 +246,8 @@ class Core:
 
     def time(self, name: str = "clock", value: Any = None) -> datetime:
         """The time that an argument gives; the present by default."""
-        told = self.searches.clock() if value is None else value
-        return present(name, localized(told, self.searches.zone()))
+        moment = self.searches.clock() if value is None else value
+        return present(name, localized(moment, self.searches.zone()))
 
     def moment(self, name: str, value: Any) -> datetime | None:
         """A point in time that an argument gives, in the zone of the memory unless it has one."""

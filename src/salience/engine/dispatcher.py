@@ -214,12 +214,12 @@ class Dispatcher:
     def _as_of(self, op: AsOf) -> list[Any]:
         """Answers out of a store that holds the past; the last few such stores are kept."""
         with self._past_locks[hash(op.namespaces) % _PAST_LOCKS]:
-            kept = self._past(op)
-            kept.plans.add(op.plan)
-            self._pasts[kept] = None
+            chosen = self._past(op)
+            chosen.plans.add(op.plan)
+            self._pasts[chosen] = None
             for past in list(self._pasts)[:-MAX_PASTS]:
                 self._pasts.pop(past, None)
-        then = Dispatcher(kept.store, None, self.extractor)
+        then = Dispatcher(chosen.store, None, self.extractor)
         then.embedder, then.recovery = self.embedder, self.recovery
         return then.batch(op.ops)
 
@@ -227,8 +227,8 @@ class Dispatcher:
         """The past that an operation is about: a kept one, moved, or one that is built."""
         scope = WriteContext("", self.embedder is not None, self.identity, self.dimensions, op.at)
         of = op.namespaces, self.identity
-        kept = [past for past in list(self._pasts) if (past.namespaces, past.embedder) == of]
-        free = [p for p in kept if p.at == op.at or not p.plans - {op.plan}]
+        candidates = [past for past in list(self._pasts) if (past.namespaces, past.embedder) == of]
+        free = [p for p in candidates if p.at == op.at or not p.plans - {op.plan}]
         for past in sorted(free, key=lambda past: abs(op.at - past.at)):
             self._pasts.pop(past, None)
             with suppress(Unmovable):

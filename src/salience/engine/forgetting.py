@@ -41,8 +41,8 @@ def requests_in(items: Any) -> dict[int, tuple[str, ...]]:
     """The sentences that ask to forget something, by the place of the item that has any."""
     if not isinstance(items, Sequence) or len(items) > MOST_READ:
         return {}
-    read = {at: to_forget(text) for at, item in enumerate(items) if (text := _said(item))}
-    return {at: sentences for at, sentences in read.items() if sentences}
+    requests = {at: to_forget(text) for at, item in enumerate(items) if (text := _said(item))}
+    return {at: sentences for at, sentences in requests.items() if sentences}
 
 
 def _said(item: Any) -> str | None:
@@ -56,7 +56,7 @@ def _said(item: Any) -> str | None:
 
 
 def with_forgotten(
-    asked: Mapping[int, Sequence[str]],
+    requests: Mapping[int, Sequence[str]],
     items: Sequence[Any],
     added: AddResult,
     rule: Forget | None,
@@ -70,7 +70,7 @@ def with_forgotten(
     """
     new = {
         at: id
-        for at in asked
+        for at in requests
         if (id := added.items[at].id) is not None
         and added.items[at].outcome in ADDING_OUTCOMES
         and added.items[at].reason != SAME_KEY
@@ -83,15 +83,15 @@ def with_forgotten(
             name: {"exists": False} if owner is None else owner for name, owner in owners.items()
         }
         where["id"] = {"nin": [*new.values()]}
-        meant: dict[str, bool] = {}
-        for sentence in asked[at]:
+        matches: dict[str, bool] = {}
+        for sentence in requests[at]:
             options = {"filters": where, "profile": "balanced", "cut": "careful", "touch": False}
-            found = yield from search(request(sentence, limit=_MOST, **options))
-            meant |= {hit.id: bool(hit.record.pinned) for hit in found}
-        outcomes[at] = replace(outcomes[at], forgets=tuple(meant))
-        free = [each for each, is_pinned in meant.items() if not is_pinned]
+            result = yield from search(request(sentence, limit=_MOST, **options))
+            matches |= {hit.id: bool(hit.record.pinned) for hit in result}
+        outcomes[at] = replace(outcomes[at], forgets=tuple(matches))
+        free = [each for each, is_pinned in matches.items() if not is_pinned]
         is_said = source.get("session_id") is not None
-        if meant and (rule == "retire" or (rule is None and is_said)):
+        if matches and (rule == "retire" or (rule is None and is_said)):
             retired += [*free, *([id] if only_to_forget(_said(items[at]) or "") else [])]
     run = (yield from archive(scope, [*dict.fromkeys(retired)])) if retired else None
     return replace(added, items=tuple(outcomes), run=run)

@@ -259,8 +259,8 @@ class Labels(Part):
             at: the time at which it is asked; the present by default.
             filters: a condition that each hit must meet.
         """
-        kept = put_question(self._core.namespace, query, relevant, not_relevant, id, at, filters)
-        return self._run(kept)
+        plan = put_question(self._core.namespace, query, relevant, not_relevant, id, at, filters)
+        return self._run(plan)
 
     def delete(self, id: Id) -> bool:
         """Delete a labelled question; False if there is none with that id.
@@ -284,11 +284,11 @@ class Labels(Part):
             InvalidInput: a profile is wrong, or there is none of that name.
             SalienceError: `ir_measures` is not installed.
         """
-        asked = [each for each in self.questions() if each.relevant]
+        questions = [each for each in self.questions() if each.relevant]
         scores = []
         for profile in profiles_by_name.get_all(profiles):
             ranked = {}
-            for each in asked:
+            for each in questions:
                 request = self._core.request(
                     each.query,
                     profile=profile,
@@ -298,5 +298,5 @@ class Labels(Part):
                     touch=False,
                 )
                 ranked[each.id] = self._run(search.search(request), searches=True).ids
-            scores.append(score(profile.name, asked, ranked))
+            scores.append(score(profile.name, questions, ranked))
         return QuestionScores(tuple(scores))

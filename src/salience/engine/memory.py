@@ -169,8 +169,8 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
 def tool_limits(owner: Owner, max_tokens: int) -> tuple[dict[str, str], int]:
     """The checked arguments of `tools`."""
     check_names("Memory.tools", owner, Owner, "max_tokens")
-    given = {name: text(name, value) for name, value in owner.items()}
-    return given, integer("max_tokens", max_tokens, 1)
+    fields = {name: text(name, value) for name, value in owner.items()}
+    return fields, integer("max_tokens", max_tokens, 1)
 
 
 def shown_memory(memory: Any) -> str:

@@ -274,12 +274,12 @@ def check_names(method: str, options: Mapping[str, Any], declared: type, *others
 
     unknown = next(name for name in options if name not in declared.__annotations__)
     names = [*declared.__annotations__, *others]
-    known = _USUAL_NAMES.get(unknown, unknown)
+    usual = _USUAL_NAMES.get(unknown, unknown)
     for further in (RankingOptions, TextOptions):
-        if "options" in names and known in further.__annotations__:
-            hint = f"give it as options={{{known!r}: ...}}"
+        if "options" in names and usual in further.__annotations__:
+            hint = f"give it as options={{{usual!r}: ...}}"
             raise TypeError(f"{method}() got an unexpected keyword argument {unknown!r}; {hint}")
-    known = _USUAL_NAMES.get(unknown, "")
-    nearest = [known] if known in names else get_close_matches(unknown, names, 1)
+    usual = _USUAL_NAMES.get(unknown, "")
+    nearest = [usual] if usual in names else get_close_matches(unknown, names, 1)
     hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
     raise TypeError(f"{method}() got an unexpected keyword argument {unknown!r}{hint}")

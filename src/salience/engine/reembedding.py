@@ -65,7 +65,7 @@ def take_step(
     callable_or_none("progress", progress)
     if native(step) not in STEPS:
         raise InvalidInput("step", f"is {shown(step)}", f"use one of {', '.join(STEPS)}")
-    asked = asked_searches(queries)
+    searches = asked_searches(queries)
     if to is None and step in _NEEDS_EMBEDDER - {"roll_back"}:
         raise InvalidInput("to", "is missing", "name the embedder of the new vectors")
     if to is None and step == "roll_back":
@@ -75,14 +75,14 @@ def take_step(
         identity = core.dispatcher.identity
         if step in _NEEDS_EMBEDDER and identity is None:
             raise InvalidInput("to", "makes no vectors", "name one that does")
-        made, agreement = 0, None
+        count, agreement = 0, None
         if step == "compare":
-            agreement = compare(core, str(identity), embedder, asked)
+            agreement = compare(core, str(identity), embedder, searches)
         elif step != "status":
             perform = core.dispatcher.batch
-            made = drive(_plan(step, str(identity), perform, progress), perform)
+            count = drive(_plan(step, str(identity), perform, progress), perform)
         figures: VectorSetsFigures = drive(ask(ReadVectorSets()), core.dispatcher.batch)
-    return Reembedding(*figures, made, agreement, _next(figures))
+    return Reembedding(*figures, count, agreement, _next(figures))
 
 
 def _plan(
@@ -170,7 +170,7 @@ def _recorded(name: str, value: Any) -> AskedSearch:
 
 
 def compare(
-    core: Core, identity: str, embedder: EmbedderLike | None, asked: list[AskedSearch] | None
+    core: Core, identity: str, embedder: EmbedderLike | None, searches: list[AskedSearch] | None
 ) -> Agreement:
     """Compare searches of the set beside with those of the other.
 
@@ -187,40 +187,40 @@ def compare(
     store = core.dispatcher.store
     if not isinstance(store, PreviewedStore):
         raise InvalidInput("compare", "is not possible in this store")
-    asked = drive(_sample(), core.dispatcher.batch) if asked is None else asked
-    before = _answers(Core.open(store, embedder=embedder or "default"), asked)
+    searches = drive(_sample(), core.dispatcher.batch) if searches is None else searches
+    before = _answers(Core.open(store, embedder=embedder or "default"), searches)
     preview = store.preview()
     try:
-        after = _answers(Core.open(preview, embedder=core.dispatcher.embedder), asked)
+        after = _answers(Core.open(preview, embedder=core.dispatcher.embedder), searches)
     finally:
         preview.close()
-    return _agreement(asked, before, after)
+    return _agreement(searches, before, after)
 
 
 def _sample() -> Plan[list[AskedSearch]]:
     """Searches for the texts of memories, evenly spread over all that there are."""
     figures: dict[str, Any] = yield from ask(ReadStats(()))
     step = max(1.0, figures["memories"] / _SAMPLED_QUERIES)
-    asked: list[AskedSearch] = []
+    searches: list[AskedSearch] = []
     for namespace, count in figures["namespaces"].items():
-        wanted = max(1, round(count / step)) if len(asked) < _SAMPLED_QUERIES else 0
+        wanted = max(1, round(count / step)) if len(searches) < _SAMPLED_QUERIES else 0
         if not wanted:
             continue
         rows = yield from ask(RowsInWriteOrder(namespace))
         chosen = np.sort(rows[np.linspace(0, len(rows) - 1, min(wanted, len(rows))).astype(int)])
         contents: list[str | None] = yield from ask(ReadTexts(chosen))
-        asked += [
+        searches += [
             AskedSearch(namespace, content[:_QUERY_CHARACTERS], itself=content)
             for content in contents
             if content is not None and content.strip()
         ]
-    return asked
+    return searches
 
 
-def _answers(core: Core, asked: Iterable[AskedSearch]) -> list[list[str]]:
+def _answers(core: Core, searches: Iterable[AskedSearch]) -> list[list[str]]:
     """The ids of the first ten hits of each search, without the memory that is searched for."""
     answers = []
-    for each in asked:
+    for each in searches:
         settings = replace(core.searches, namespace=each.namespace)
         request = search_request(each.query, settings, {"limit": _DEPTH + 1, "touch": False})
         hits = drive(search(request), core.dispatcher.batch).hits

@@ -127,13 +127,13 @@ class SearchApi(PlanRunner):
             NotFound: there is no such memory.
         """
         check_names("Memory.explain_many", given, ExplainOptions)
-        wanted = listing.parse_ids(ids)
-        if not 1 <= len(wanted) <= MAX_EXPLAINED:
-            raise InvalidInput("ids", f"are {len(wanted)}", f"give 1 to {MAX_EXPLAINED}")
+        parsed = listing.parse_ids(ids)
+        if not 1 <= len(parsed) <= MAX_EXPLAINED:
+            raise InvalidInput("ids", f"are {len(parsed)}", f"give 1 to {MAX_EXPLAINED}")
         request = self._core.request(query, **with_fields(given))
         rival = None if against is None else text("against", against)
         everywhere = boolean("everywhere", everywhere)
-        plan = explaining.explain(request, wanted, everywhere=everywhere, against=rival)
+        plan = explaining.explain(request, parsed, everywhere=everywhere, against=rival)
         return self._run_search(plan, request)
 
     @takes(FieldFilters, ContextOptions, defaults=CONTEXT_DEFAULTS)
@@ -184,10 +184,10 @@ class ReadApi(PlanRunner):
             ids: the ids of the memories.
             as_of: get them as they were at this time.
         """
-        wanted = listing.parse_ids(ids)
-        plan = reading.read_records(self._core.namespace, tuple(dict.fromkeys(wanted)))
+        parsed = listing.parse_ids(ids)
+        plan = reading.read_records(self._core.namespace, tuple(dict.fromkeys(parsed)))
         records = self._run_at(plan, as_of)
-        return [(found := records.get(id)) and found.in_effect() for id in wanted]
+        return [(record := records.get(id)) and record.in_effect() for id in parsed]
 
     @takes(FieldFilters, defaults=FIELD_DEFAULTS)
     def get_all(

@@ -278,8 +278,8 @@ def _contents_at(
         rows_of = yield from ask(RowsById(namespace, chosen))
     else:
         rows_of = yield from ask(RowsById(namespace, chosen))
-        found = yield from ask(ReadRecords(np.array([*rows_of.values()], dtype=np.int64)))
-        records = [record for record in found if record is not None]
+        present_records = yield from ask(ReadRecords(np.array([*rows_of.values()], dtype=np.int64)))
+        records = [record for record in present_records if record is not None]
     vectors_of = yield from _present_vectors(namespace, rows_of)
     known_of = yield from _worked_out(rows_of)
     memories: list[_PastMemory] = []
@@ -293,8 +293,8 @@ def _contents_at(
             edits = [event for event in events if event.type == "edit" and event.at > at]
             present = vectors_of.pop(record.id, {})
             vectors, is_lost = _vectors_before(present, edits, replaced_vectors)
-            known = {} if _changes_text(edits) else known_of.get(record.id, {})
-            draft = Draft(record_at(record, events, visible), vectors, known=known)
+            derived = {} if _changes_text(edits) else known_of.get(record.id, {})
+            draft = Draft(record_at(record, events, visible), vectors, known=derived)
             placed = max(event.seq for event in visible if gives_new_row(event))
             memories.append(_PastMemory(events[0].seq, placed, draft))
             if is_lost:
@@ -330,13 +330,13 @@ def _worked_out(rows_of: Mapping[str, int]) -> Plan[dict[str, dict[str, Any]]]:
     columns = yield from ask(FetchColumns(rows, (*FEATURES, "attribute_key")))
     features = np.array([columns[name] for name in FEATURES], dtype=np.float32).T
     states = ~np.isnan(np.asarray(columns["attribute_key"], dtype=np.float64))
-    known: dict[int, dict[str, Any]] = {}
-    for row, own, stated in zip(rows.tolist(), features, states.tolist(), strict=True):
-        if not np.isnan(own[0]):  # else it was erased meanwhile
-            known[row] = {"features": own.tobytes()}
+    derived: dict[int, dict[str, Any]] = {}
+    for row, vector, stated in zip(rows.tolist(), features, states.tolist(), strict=True):
+        if not np.isnan(vector[0]):  # else it was erased meanwhile
+            derived[row] = {"features": vector.tobytes()}
             if not stated:
-                known[row]["attribute_key"] = None  # a key has more bits than a column keeps
-    return {id: known[row] for id, row in rows_of.items() if row in known}
+                derived[row]["attribute_key"] = None  # a key has more bits than a column keeps
+    return {id: derived[row] for id, row in rows_of.items() if row in derived}
 
 
 def _present_vectors(

@@ -81,11 +81,11 @@ class WriteApi(PlanRunner):
         forget = forget_rule(fields.pop("forget", None))
         scope = self._core.write_context(fields.pop("time_zone", None))
         items, once = chat.items_of(content, fields)
-        asked = requests_in(items)
-        if asked and len(items) == 1:  # it says the same as what it asks to forget
+        requests = requests_in(items)
+        if requests and len(items) == 1:  # it says the same as what it asks to forget
             policy = NO_DEDUP
         plan = add.add(items, scope, policy, strict=True, on_conflict=rule, once=once)
-        added = self._forgotten(asked, items, self._run(plan), forget, scope)
+        added = self._forgotten(requests, items, self._run(plan), forget, scope)
         if finder is None:
             return added
         request = self._core.request
@@ -172,23 +172,23 @@ class WriteApi(PlanRunner):
             items = list(add.iterator_of(items))
             once = Once.of(idempotency_key, (items, dedup, rule))
         rules: dict[str, Any] = {"strict": strict, "on_conflict": rule, "progress": progress}
-        asked = requests_in(items)
+        requests = requests_in(items)
         added = self._run(add.add(items, scope, policy, **rules, once=once))
-        return self._forgotten(asked, items, added, None, scope)
+        return self._forgotten(requests, items, added, None, scope)
 
     def _forgotten(
         self,
-        asked: Mapping[int, Sequence[str]],
+        requests: Mapping[int, Sequence[str]],
         items: Any,
         added: AddResult,
         rule: Forget | None,
         scope: WriteContext,
     ) -> AddResult:
         """The outcomes with what the items ask to be forgotten, which is retired by the rule."""
-        if not asked:
+        if not requests:
             return added
-        request = self._core.request
-        return self._run(with_forgotten(asked, items, added, rule, scope, request), searches=True)
+        plan = with_forgotten(requests, items, added, rule, scope, self._core.request)
+        return self._run(plan, searches=True)
 
     @takes(RecordFields, MemoryChanges, defaults=UNCHANGED)
     def update(self, /, id: Id, **changes: Any) -> MemoryRecord:

@@ -48,7 +48,7 @@ def _repaired(message: str) -> str:
 _log = logging.getLogger(__name__)
 
 
-def told(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """The words of an error; what nobody raised on purpose goes into the log alone."""
     if isinstance(error, SalienceError):
         return str(error)

@@ -185,14 +185,14 @@ def memories(
         extra = {**extra, "hint": one_line(extra["hint"], MAX_HINT_CHARACTERS)}
     budget, zone = caller.budget(max_tokens), caller.memory.time_zone
 
-    def write(shown: Sequence[Item], left_out: int) -> Answer:
-        content = {"notice": NOTICE, "memories": [item.view() for item in shown], **extra}
+    def write(part: Sequence[Item], left_out: int) -> Answer:
+        content = {"notice": NOTICE, "memories": [item.view() for item in part], **extra}
         recalled = fenced(
-            (item.shown() for item in shown), evidence=[item.evidence for item in shown], zone=zone
+            (item.shown() for item in part), evidence=[item.evidence for item in part], zone=zone
         )
         lines = [recalled or nothing, *_texts(extra)]
-        if shown and shown[-1].end is not None:
-            lines.append(f"The last is cut: get_memory reads on from start={shown[-1].reads_on}.")
+        if part and part[-1].end is not None:
+            lines.append(f"The last is cut: get_memory reads on from start={part[-1].reads_on}.")
         if left_out:
             content["left_out"] = left_out
             lines.append(f"{left_out} more did not fit into {budget} tokens; raise max_tokens.")
@@ -222,13 +222,13 @@ def fitted(
     if tokens(answer) <= budget or not items:
         return answer
     count = _most(len(items) - 1, lambda n: write(items[:n], len(items) - n), budget)
-    kept, rest = items[:count], len(items) - count
-    answer = write(kept, rest)
+    fitting, left_out = items[:count], len(items) - count
+    answer = write(fitting, left_out)
     if cut is None or length(items[count]) < MIN_CUT_CHARACTERS:
         return answer
 
     def with_part(characters: int) -> Answer:
-        return write([*kept, cut(items[count], characters)], rest - 1)
+        return write([*fitting, cut(items[count], characters)], left_out - 1)
 
     room = _most(length(items[count]) - 1, with_part, budget)
     return with_part(room) if room >= MIN_CUT_CHARACTERS else answer
@@ -265,9 +265,9 @@ _CLOSE = 3  # memories that are named where none answers
 
 def found_little(result: SearchResult) -> bool:
     """Test whether a search found nothing, or nothing with a word of the query."""
-    taken = (word for others in result.taken.values() for word in others)
-    asked = {stem(word) for word in (*words(result.query), *taken) if word not in STOP_WORDS}
-    return not result.hits or (bool(asked) and not any(asked & _words_of(hit) for hit in result))
+    taken = (word for corrections in result.taken.values() for word in corrections)
+    stems = {stem(word) for word in (*words(result.query), *taken) if word not in STOP_WORDS}
+    return not result.hits or (bool(stems) and not any(stems & _words_of(hit) for hit in result))
 
 
 def _words_of(hit: Hit) -> set[str]:
@@ -293,8 +293,8 @@ async def hint(
     """
     notes = lacks(result.degraded)
     notes += [
-        f"No memory has {one_line(word)!r}; searched for {one_line(', '.join(others))}."
-        for word, others in result.taken.items()
+        f"No memory has {one_line(word)!r}; searched for {one_line(', '.join(corrections))}."
+        for word, corrections in result.taken.items()
     ]
     doubtful = doubt(result.probability)
     may_doubt = asks_something(result.query) if result.hits else not (where or bounds)
@@ -311,8 +311,8 @@ async def _doubtful(memory: AsyncMemory, result: SearchResult, doubtful: str) ->
     wider = await memory.search(result.query, limit=_CLOSE, touch=False)
     if not wider.hits:
         return await _little(memory, result, None, {})
-    found = doubt(wider.probability) or "All that was found is cut."
-    return f"{found} These came closest: {_ids(wider)}. Or ask in other words."
+    doubt_text = doubt(wider.probability) or "All that was found is cut."
+    return f"{doubt_text} These came closest: {_ids(wider)}. Or ask in other words."
 
 
 async def _little(

@@ -93,7 +93,7 @@ def build(caller_of: CallerOf, instructions: str = "") -> Server[Any]:
         try:
             answer = await tool.call(caller, params.arguments)
         except Exception as error:
-            return refusal(error, caller.told(error))
+            return refusal(error, caller.error_text(error))
         return CallToolResult(
             content=[TextContent(text=answer.text)],
             structured_content=dict(answer.content),
@@ -155,9 +155,9 @@ def _as_protocol_errors(caller: Caller) -> Iterator[None]:
     except MCPError:
         raise
     except InvalidInput as error:
-        raise MCPError(INVALID_PARAMS, caller.told(error)) from None
+        raise MCPError(INVALID_PARAMS, caller.error_text(error)) from None
     except Exception as error:
-        raise MCPError(INTERNAL_ERROR, caller.told(error)) from None
+        raise MCPError(INTERNAL_ERROR, caller.error_text(error)) from None
 
 
 def from_client(caller: Caller, context: Context) -> Caller:

@@ -29,7 +29,7 @@ from salience.engine.options import MemoryFields, RecordFields
 from salience.errors import InvalidInput
 from salience.lazily import dataclass, field, replace
 from salience.mcp.app import MIN_TOKENS, ToolSettings
-from salience.mcp.messages import told
+from salience.mcp.messages import error_text
 from salience.records.field_filters import with_fields
 from salience.records.fields import FIELDS
 from salience.search.context.sections import shortened, whole_id
@@ -41,14 +41,14 @@ _STRICT = ConfigDict(extra="forbid")
 class Caller:
     """Whoever asks: the memory of its namespace, what it may do, and the name of its program.
 
-    `told` gives the words in which it is told of an error.
+    `error_text` words an error for the model.
     """
 
     memory: AsyncMemory
     principal: Principal
     settings: ToolSettings
     client: str | None = None
-    told: Callable[[Exception], str] = told
+    error_text: Callable[[Exception], str] = error_text
 
     def budget(self, max_tokens: int) -> int:
         """The tokens that an answer may take: those asked for, as far as the settings allow."""
@@ -121,9 +121,9 @@ class Tool:
 
     def parse(self, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
         """The arguments of a call, with those left out."""
-        given = {name: v for name, v in (arguments or {}).items() if not self._is_absent(name, v)}
+        values = {name: v for name, v in (arguments or {}).items() if not self._is_absent(name, v)}
         try:
-            parsed = self.arguments.model_validate(given)
+            parsed = self.arguments.model_validate(values)
         except ValidationError as problem:
             raise _refusal(problem, self.arguments) from None
         return {name: getattr(parsed, name) for name in self.arguments.model_fields}
@@ -145,19 +145,19 @@ class Tool:
         """
         fields = self.arguments.model_fields
         names = [name for name in arguments if arguments[name] and ID in fields[name].metadata]
-        given = {name: arguments[name] for name in names}
-        ids = [id for value in given.values() for id in ([value] if type(value) is str else value)]
+        values = {name: arguments[name] for name in names}
+        ids = [id for value in values.values() for id in ([value] if type(value) is str else value)]
         if not ids or not caller.principal.may(READ):
             return arguments
         try:
             there = await caller.memory.get_many(ids)
         except InvalidInput:  # which the memory says of the argument itself
             return arguments
-        whole = dict.fromkeys(id for id, record in zip(ids, there, strict=True) if record is None)
-        known = {id: await _whole_id(caller.memory, id) for id in whole}
+        missing = dict.fromkeys(id for id, record in zip(ids, there, strict=True) if record is None)
+        full = {id: await _whole_id(caller.memory, id) for id in missing}
         return arguments | {
-            name: known.get(v, v) if type(v) is str else [known.get(id, id) for id in v]
-            for name, v in given.items()
+            name: full.get(v, v) if type(v) is str else [full.get(id, id) for id in v]
+            for name, v in values.items()
         }
 
     @cached_property
@@ -245,8 +245,8 @@ def _inlined(schema: Any, kinds: Mapping[str, Any] = {}) -> Any:
         return schema
     kinds = schema.get("$defs", kinds)
     kind = kinds[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else {}
-    own = {name: each for name, each in schema.items() if name not in ("$defs", "$ref")}
-    return {name: _inlined(each, kinds) for name, each in {**kind, **own}.items()}
+    members = {name: each for name, each in schema.items() if name not in ("$defs", "$ref")}
+    return {name: _inlined(each, kinds) for name, each in {**kind, **members}.items()}
 
 
 def _plain(schema: dict[str, Any]) -> dict[str, Any]:
@@ -272,10 +272,10 @@ def _plain(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _refusal(problem: ValidationError, model: type[BaseModel]) -> InvalidInput:
     """The error for what pydantic has found, in the words of this package."""
-    found = [_mistake(error, model) for error in problem.errors(include_url=False)]
-    field, what, remedy = found[0]
-    others = [f"{name}: {text}" + (f"; {more}" if more else "") for name, text, more in found[1:]]
-    return InvalidInput(field, what, "; and ".join(filter(None, (remedy, *others))))
+    mistakes = (_mistake(error, model) for error in problem.errors(include_url=False))
+    (field, what, remedy), *others = mistakes
+    notes = [f"{name}: {text}" + (f"; {more}" if more else "") for name, text, more in others]
+    return InvalidInput(field, what, "; and ".join(filter(None, (remedy, *notes))))
 
 
 def _mistake(error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str, str]:
@@ -351,5 +351,5 @@ def filters(
     """
     fields: dict[str, Any] = {"tags": tags, "kind": kind, "speaker": speaker}
     fields |= {"since": since, "until": until}
-    given = {name: value for name, value in fields.items() if value}
-    return with_fields(given).get("filters")
+    conditions = {name: value for name, value in fields.items() if value}
+    return with_fields(conditions).get("filters")

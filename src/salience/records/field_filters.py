@@ -96,18 +96,18 @@ def with_fields(options: T, names: Iterable[str] = FIELD_DEFAULTS) -> T:
     Raises:
         InvalidInput: names the keyword that is wrong.
     """
-    given = {n: v for n in names if (v := options.get(n, NOT_GIVEN)) is not NOT_GIVEN}
-    conditions = [_condition(name, value) for name, value in given.items()]
-    if given.keys() >= {"since", "until"}:
-        since, until = (timestamp(name, given[name]) for name in ("since", "until"))
+    fields = {n: v for n in names if (v := options.get(n, NOT_GIVEN)) is not NOT_GIVEN}
+    conditions = [_condition(name, value) for name, value in fields.items()]
+    if fields.keys() >= {"since", "until"}:
+        since, until = (timestamp(name, fields[name]) for name in ("since", "until"))
         if until < since:
             raise InvalidInput("until", "is before since", "give a later time, or swap them")
-    others = {n: v for n, v in options.items() if n not in (*names, *given)}
+    remaining = {n: v for n, v in options.items() if n not in (*names, *fields)}
     if conditions:
-        own = others.get("filters")
-        parse_filter(own)  # an error names its place there, not in what is made of it
-        others["filters"] = {"and": conditions if own is None else [own, *conditions]}
-    return cast("T", others)
+        filters = remaining.get("filters")
+        parse_filter(filters)  # an error names its place there, not in what is made of it
+        remaining["filters"] = {"and": conditions if filters is None else [filters, *conditions]}
+    return cast("T", remaining)
 
 
 def _condition(name: str, value: Any) -> dict[str, Any]:

@@ -100,8 +100,8 @@ def of_person(name: str) -> Filter:
     """
     spellings = tuple(sorted({name, *(f(name) for f in (str.lower, str.upper, str.title))}))
     owned = Or((Compare("user_id", "eq", None), Compare("user_id", "in", spellings)))
-    said = Compare("speaker", "in", spellings)
-    return Or((Compare("user_id", "eq", name), And((said, owned))))
+    spoken = Compare("speaker", "in", spellings)
+    return Or((Compare("user_id", "eq", name), And((spoken, owned))))
 
 
 def parse_filter(
@@ -320,8 +320,8 @@ def _of_persons(operator: Operator, value: Any, path: str) -> Filter:
     names = operand if isinstance(operand, tuple) else (operand,)
     if None in names:
         raise InvalidInput(f"{path}.{PERSON}", "is None", "give the name of a person")
-    found = Or(tuple(map(of_person, names)))
-    return Not(found) if operator in ("ne", "nin") else found
+    owners = Or(tuple(map(of_person, names)))
+    return Not(owners) if operator in ("ne", "nin") else owners
 
 
 def _stored_path(name: str) -> str:

@@ -119,8 +119,8 @@ class MemoryRecord(HtmlResult):
 
     def _sections(self) -> Iterator[str]:
         yield section("", memory_cell(self))
-        given = {name: value for name, value in self.to_dict().items() if value not in _UNSAID}
-        yield section("", facts({n: v for n, v in given.items() if n not in ("id", "content")}))
+        values = {name: value for name, value in self.to_dict().items() if value not in _UNSAID}
+        yield section("", facts({n: v for n, v in values.items() if n not in ("id", "content")}))
 
     @classmethod
     def from_values(cls, values: dict[str, Any]) -> Self:
@@ -145,8 +145,8 @@ class MemoryRecord(HtmlResult):
 
     def equals_except(self, names: Collection[str], other: Self) -> bool:
         """Test whether all fields but those of some names have the same values in another."""
-        values, others = self.__dict__, other.__dict__
-        return all(values[name] == others[name] for name in values if name not in names)
+        values, other_values = self.__dict__, other.__dict__
+        return all(values[name] == other_values[name] for name in values if name not in names)
 
     def comparable(self, path: str) -> Any:
         """A field, or `metadata.<key>`, as filters compare it: times in seconds."""

@@ -59,22 +59,22 @@ def own_zone(value: Any) -> tzinfo | None:
     return time_zone("time_zone", value)
 
 
-def zone_of(told: Any, *chosen: tzinfo | None) -> tzinfo:
+def zone_of(moment: Any, *chosen: tzinfo | None) -> tzinfo:
     """The zone of a call: the first that was chosen, else that of its present, else the system's.
 
-    `told` is the present as it was given, a datetime or ISO 8601 text. One in UTC is an instant
+    `moment` is the present as it was given, a datetime or ISO 8601 text. One in UTC is an instant
     like any other, and names no zone.
     """
     for zone in chosen:
         if zone is not None:
             return zone
-    told = native(told)
-    if isinstance(told, str):
+    moment = native(moment)
+    if isinstance(moment, str):
         try:
-            told = datetime.fromisoformat(told.strip())
+            moment = datetime.fromisoformat(moment.strip())
         except ValueError:
             return system_zone()  # whoever reads the time says what is wrong
-    zone = getattr(told, "tzinfo", None)
+    zone = getattr(moment, "tzinfo", None)
     return system_zone() if zone is None or str(zone) == "UTC" else zone
 
 
@@ -82,18 +82,18 @@ def localized(value: Any, zone: tzinfo) -> Any:
     """A time that is given without a zone, as one of this zone; anything else as it is."""
     if zone is UTC:
         return value  # as every reader takes it
-    read = native(value)
-    if isinstance(read, str):
+    moment = native(value)
+    if isinstance(moment, str):
         try:
-            read = datetime.fromisoformat(read.strip())
+            moment = datetime.fromisoformat(moment.strip())
         except ValueError:
             return value
         if value.strip().isdecimal() and len(value.strip()) != len("20260514"):
             return value
-    elif isinstance(read, date) and not isinstance(read, datetime):
-        read = datetime(read.year, read.month, read.day)
-    if isinstance(read, datetime) and read.tzinfo is None and read == read:
-        return read.replace(tzinfo=zone)
+    elif isinstance(moment, date) and not isinstance(moment, datetime):
+        moment = datetime(moment.year, moment.month, moment.day)
+    if isinstance(moment, datetime) and moment.tzinfo is None and moment == moment:
+        return moment.replace(tzinfo=zone)
     return value
 
 

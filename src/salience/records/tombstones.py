@@ -75,11 +75,11 @@ class Tombstone(NamedTuple):
 
 def buried(namespace: str, ids: Iterable[str], under: Iterable[Tombstone]) -> tuple[str, ...]:
     """The ids among some of a namespace that are gone by tombstones."""
-    own = name_hash(namespace)
+    hashed = name_hash(namespace)
     hashes = {
         each.ids[start : start + HASH_BYTES]
         for each in under
-        if each.namespace == own
+        if each.namespace == hashed
         for start in range(0, len(each.ids), HASH_BYTES)
     }
     return tuple(id for id in ids if id_hashes(namespace, (id,)) in hashes) if hashes else ()

@@ -144,8 +144,8 @@ def choice(name: str, value: Any, *, required: bool = False) -> str | None:
     word = native(value)
     if (word is None and not required) or (type(word) is str and word in allowed):
         return word
-    others = "" if required else ", or None"
-    raise InvalidInput(name, f"is {shown(value)}", f"use one of {', '.join(allowed)}{others}")
+    alternative = "" if required else ", or None"
+    raise InvalidInput(name, f"is {shown(value)}", f"use one of {', '.join(allowed)}{alternative}")
 
 
 def boolean(name: str, value: Any) -> bool:
@@ -159,13 +159,13 @@ def boolean(name: str, value: Any) -> bool:
 def integer(name: str, value: Any, minimum: int, maximum: int | None = None) -> int:
     """A whole number in [minimum, maximum], of any integer type; InvalidInput otherwise."""
     try:
-        whole = operator.index(native(value))
+        number = operator.index(native(value))
     except Exception:  # of any kind, in a type from outside
-        whole = minimum - 1
-    if isinstance(value, bool) or whole < minimum or (maximum is not None and whole > maximum):
+        number = minimum - 1
+    if isinstance(value, bool) or number < minimum or (maximum is not None and number > maximum):
         limits = f"from {minimum}" if maximum is None else f"from {minimum} to {maximum:,}"
         raise InvalidInput(name, f"is {shown(value)}", f"give a whole number {limits}")
-    return whole
+    return number
 
 
 def number(name: str, value: Any, maximum: float | None = None) -> float | None:

@@ -58,11 +58,11 @@ class AsyncRemoteMemory(AtServer, AsyncMemory):
     _page_of_events = awaited(RemoteMemory.events)
 
     async def events(self, /, *args: Any, **options: Any) -> EventPage:
-        given = CALLS["events"].arguments(args, options)
-        until = time.monotonic() + (number("wait", given.get("wait", 0), MAX_WAIT_SECONDS) or 0.0)
+        values = CALLS["events"].arguments(args, options)
+        until = time.monotonic() + (number("wait", values.get("wait", 0), MAX_WAIT_SECONDS) or 0.0)
         while True:
-            left = max(until - time.monotonic(), 0.0)
-            page = await self._page_of_events(**{**given, "wait": min(left, _WAIT_SECONDS)})
+            seconds = max(until - time.monotonic(), 0.0)
+            page = await self._page_of_events(**{**values, "wait": min(seconds, _WAIT_SECONDS)})
             if page.events or time.monotonic() >= until:
                 return page
 

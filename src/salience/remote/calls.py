@@ -119,11 +119,11 @@ class Call:
                 raise InvalidInput(name, problem, "give a whole number")
         verb, path, headers = self.operation.verb, self.operation.path, dict[str, str]()
         parameters = api.parameters(self.method)
-        own = {name: parameters[name].default for name in self.operation.defaults}
-        asked = ASKED if self.operation.scope == READ else frozenset[str]()
+        defaults = {name: parameters[name].default for name in self.operation.defaults}
+        texts = ASKED if self.operation.scope == READ else frozenset[str]()
         values = {
-            name: query_to_wire(name, value) if name in asked else _sent(name, value)
-            for name, value in {**own, **arguments}.items()
+            name: query_to_wire(name, value) if name in texts else _sent(name, value)
+            for name, value in {**defaults, **arguments}.items()
             if name != "progress"
         }
         if "{id}" in path:
@@ -150,28 +150,29 @@ def bound(
     Raises:
         TypeError: one is unknown, missing, or there twice.
     """
-    own, parameters = api.plain_signature(method), api.parameters(method)
-    *_, last = own.parameters.values()
+    signature, parameters = api.plain_signature(method), api.parameters(method)
+    *_, last = signature.parameters.values()
     if last.kind is last.VAR_KEYWORD:
         for declared in get_args(get_type_hints(method)[last.name]):  # of Unpack[...]
-            others = {name: None for name in options if name not in own.parameters}
-            taken = [name for name in own.parameters if name not in ("self", last.name)]
-            check_names(f"Memory.{name}", others, declared, *taken)
+            unknown = {name: None for name in options if name not in signature.parameters}
+            taken = [name for name in signature.parameters if name not in ("self", last.name)]
+            check_names(f"Memory.{name}", unknown, declared, *taken)
     try:
-        given = own.bind(None, *args, **options).arguments
+        arguments = signature.bind(None, *args, **options).arguments
     except TypeError as problem:
         raise TypeError(f"{method.__qualname__}() {problem}") from None
-    del given["self"]
+    del arguments["self"]
     if last.kind is last.VAR_KEYWORD:
-        given |= given.pop(last.name, {})
+        arguments |= arguments.pop(last.name, {})
         if "filters" in parameters:
-            given = with_fields(given)
-    if isinstance(content := given.get("content"), Mapping):
-        content, given = one_or_many(content, {n: v for n, v in given.items() if n != "content"})
-        given = {"content": content, **given}
+            arguments = with_fields(arguments)
+    if isinstance(content := arguments.get("content"), Mapping):
+        fields = {n: v for n, v in arguments.items() if n != "content"}
+        content, arguments = one_or_many(content, fields)
+        arguments = {"content": content, **arguments}
     return {
         name: value
-        for name, value in given.items()
+        for name, value in arguments.items()
         if name not in parameters or value is not parameters[name].default
     }
 

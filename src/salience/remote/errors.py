@@ -166,10 +166,10 @@ def as_embedded(name: str, arguments: Mapping[str, Any], problem: InvalidInput) 
     try:
         with Memory("ram://", embedder=None) as memory:
             BY_NAME[name].of(memory)(**arguments)
-    except InvalidInput as own:
+    except InvalidInput as refusal:
         for note in getattr(problem, "__notes__", ()):
-            own.add_note(note)
-        return own
+            refusal.add_note(note)
+        return refusal
     except SalienceError:  # such as a memory that is not there
         pass
     return problem

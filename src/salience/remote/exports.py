@@ -44,8 +44,8 @@ class Received:
     def take(self, chunk: bytes) -> None:
         """Write a part of the export."""
         self._write(self._decoder.decode(chunk))
-        *whole, self._rest = (self._rest + chunk).split(b"\n")
-        for line in whole:
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        for line in lines:
             self._note(line)
 
     def _note(self, line: bytes) -> None:
@@ -127,15 +127,15 @@ class Batches:
                 continue
             self._waiting.append(len(self._outcomes))
             self._outcomes.append(None)
-            own = len(json.dumps(item))
-            if batch and (len(batch) >= MAX_ITEMS or size + own > MAX_BYTES):
+            bytes_of_item = len(json.dumps(item))
+            if batch and (len(batch) >= MAX_ITEMS or size + bytes_of_item > MAX_BYTES):
                 if self._is_whole:
                     remedy = f"give at most {MAX_ITEMS:,}, or an idempotency_key to each"
                     raise InvalidInput("items", "are more than one request takes", remedy)
                 yield batch
                 batch, size = [], 0
             batch.append(item)
-            size += own
+            size += bytes_of_item
             self._is_large = size > MAX_BYTES  # one item alone
         if batch or not self._requests:
             yield batch

@@ -53,8 +53,8 @@ class RemoteKeys(Closing):
             AccessDenied: it lacks one of the scopes, or the scope `keys`.
         """
         values = {"namespaces": _listed(namespaces), "scopes": _listed(scopes)}
-        others = {"expires_at": expires_at, "name": name, "time_zone": time_zone}
-        answer = self._send("", {**values, **others})
+        optional = {"expires_at": expires_at, "name": name, "time_zone": time_zone}
+        answer = self._send("", {**values, **optional})
         return _new_key(answer)
 
     def list(self) -> list[AccessKey]:

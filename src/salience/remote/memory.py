@@ -57,8 +57,8 @@ def _with_operations(kind: type[RemoteMemory]) -> type[RemoteMemory]:
         else:
             setattr(kind, name, _method(call))
     for of, methods in parts.items():
-        own = getattr(Memory, of)
-        setattr(kind, of, part(type(f"Remote{own.__name__}", (_RemotePart, own), methods)))
+        base = getattr(Memory, of)
+        setattr(kind, of, part(type(f"Remote{base.__name__}", (_RemotePart, base), methods)))
     return kind
 
 
@@ -184,13 +184,13 @@ class RemoteMemory(AtServer, Memory):
             ) from problem
 
     def add_many(self, /, *args: Any, **options: Any) -> AddResult:
-        given = CALLS["add_many"].arguments(args, options)
-        progress = callable_or_none("progress", given.pop("progress", None))
-        strict, is_whole = given.get("strict", False), "idempotency_key" in given
-        batches = Batches(given.pop("items"), strict=boolean("strict", strict), is_whole=is_whole)
+        values = CALLS["add_many"].arguments(args, options)
+        progress = callable_or_none("progress", values.pop("progress", None))
+        strict, is_whole = values.get("strict", False), "idempotency_key" in values
+        batches = Batches(values.pop("items"), strict=boolean("strict", strict), is_whole=is_whole)
         for batch in batches:
             try:
-                batches.note(self._call(CALLS["add_many"], {**given, "items": batch}))
+                batches.note(self._call(CALLS["add_many"], {**values, "items": batch}))
             except InvalidInput as problem:
                 batches.refuse(batch, problem)
             if progress is not None:
@@ -199,9 +199,9 @@ class RemoteMemory(AtServer, Memory):
         return batches.result(pending)
 
     def delete_all(self, /, *args: Any, **options: Any) -> ErasureReceipt:
-        given = CALLS["delete_all"].arguments(args, options)
-        refuse_rewrite(given.get("rewrite", False))
-        filters, namespace = given.get("filters"), given.get("namespace")
+        values = CALLS["delete_all"].arguments(args, options)
+        refuse_rewrite(values.get("rewrite", False))
+        filters, namespace = values.get("filters"), values.get("namespace")
         if namespace is not None:
             namespace = namespace_name(namespace)
         is_whole = filters is None and namespace is not None
@@ -209,16 +209,16 @@ class RemoteMemory(AtServer, Memory):
         return self._call(CALLS["delete_all"], arguments, namespace)
 
     def delete_user(self, /, *args: Any, **options: Any) -> ErasureReceipt:
-        given = CALLS["delete_user"].arguments(args, options)
-        refuse_rewrite(given.pop("rewrite", False))
-        return self._call(CALLS["delete_user"], given)
+        values = CALLS["delete_user"].arguments(args, options)
+        refuse_rewrite(values.pop("rewrite", False))
+        return self._call(CALLS["delete_user"], values)
 
     def iterate(self, /, *args: Any, **options: Any) -> RemoteIteration:
-        given: dict[str, Any] = {"order": "newest", "page_size": ITERATION_PAGE}
-        given |= bound("iterate", Memory.iterate, args, options)
-        order, page_size, cursor = given["order"], given["page_size"], given.get("cursor")
+        values: dict[str, Any] = {"order": "newest", "page_size": ITERATION_PAGE}
+        values |= bound("iterate", Memory.iterate, args, options)
+        order, page_size, cursor = (values["order"], values["page_size"], values.get("cursor"))
         list_request(self.namespace, None, order, page_size, cursor)
-        sent = CALLS["get_all"].request({"filters": given.get("filters")}).body["filters"]
+        sent = CALLS["get_all"].request({"filters": values.get("filters")}).body["filters"]
         return RemoteIteration(self, sent, order, page_size, cursor)
 
     update_wrapper(iterate, Memory.iterate)
@@ -231,21 +231,21 @@ class RemoteMemory(AtServer, Memory):
         return False
 
     def export(self, /, *args: Any, **options: Any) -> Transferred:
-        given = CALLS["export"].arguments(args, options)
-        arguments = {n: boolean(n, given.get(n, False)) for n in ("everywhere", "vectors")}
+        values = CALLS["export"].arguments(args, options)
+        arguments = {n: boolean(n, values.get(n, False)) for n in ("everywhere", "vectors")}
         request = self._remote.request(CALLS["export"], arguments)
-        progress = callable_or_none("progress", given.get("progress"))
-        with Received(given["target"], progress) as received:
+        progress = callable_or_none("progress", values.get("progress"))
+        with Received(values["target"], progress) as received:
             self._transport.download(request, received.take)
             return received.result()
 
     def load(self, /, *args: Any, **options: Any) -> Transferred:
         call = CALLS["load"]
-        given = call.arguments(args, options)
-        everywhere = boolean("everywhere", given.get("everywhere", False))
+        values = call.arguments(args, options)
+        everywhere = boolean("everywhere", values.get("everywhere", False))
         request = self._remote.upload(call, everywhere=everywhere)
-        progress = callable_or_none("progress", given.get("progress"))
-        with sent_lines(given["source"], progress) as lines:
+        progress = callable_or_none("progress", values.get("progress"))
+        with sent_lines(values["source"], progress) as lines:
             return call.read(self._transport.send(request, lines))
 
     def _run(self, plan: Plan[T], *, searches: bool = False) -> T:

@@ -82,8 +82,8 @@ class RemoteSettings:
 
     def for_namespace(self, namespace: str, zone: TimeZone = None) -> RemoteSettings:
         """The same settings for another namespace, and for another time zone if one is given."""
-        own = time_zone("time_zone", zone) or self.time_zone
-        return replace(self, namespace=namespace_name(namespace), time_zone=own)
+        chosen = time_zone("time_zone", zone) or self.time_zone
+        return replace(self, namespace=namespace_name(namespace), time_zone=chosen)
 
     def request(
         self, call: Call, arguments: Mapping[str, Any], namespace: str | None = None

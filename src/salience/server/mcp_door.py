@@ -82,7 +82,7 @@ class McpDoor:
             settings = ToolSettings(tools, settings.max_tokens, settings.instructions)
         chosen(settings.tools)
 
-        def told(error: Exception) -> str:
+        def error_text(error: Exception) -> str:
             request.app.state.server.readiness.doubt(error)
             problem = problem_of(error)
             if problem.status >= 500:
@@ -90,7 +90,7 @@ class McpDoor:
             return problem.detail
 
         memory, principal = self._memory_of(request), request.state.principal
-        return Caller(memory, principal, settings, told=told)
+        return Caller(memory, principal, settings, error_text=error_text)
 
     async def _opened(self) -> StreamableHTTPSessionManager:
         """The manager of requests, which runs in a task of its own until the door is closed."""

@@ -57,14 +57,14 @@ def with_facts(
     if not sources:
         return added
     turns = [_turn(item) for item, _ in sources]
-    said = "\n".join(turn.text for turn in turns)[:_QUERY_CHARACTERS]
+    text = "\n".join(turn.text for turn in turns)[:_QUERY_CHARACTERS]
     owners = {name: sources[0][0].get(name) for name in ("agent_id", "user_id")}
     where = {"kind": "fact", **{name: id for name, id in owners.items() if id is not None}}
-    near = yield from search(request(said, filters=where, limit=_KNOWN, touch=False))
-    known = [hit.content for hit in near]
+    near = yield from search(request(text, filters=where, limit=_KNOWN, touch=False))
+    contents = [hit.content for hit in near]
     today = scope.now.astimezone(scope.zone)
     try:
-        facts = yield from ask(Outside(lambda: finder.facts(turns, known=known, today=today)))
+        facts = yield from ask(Outside(lambda: finder.facts(turns, known=contents, today=today)))
     except Exception as problem:  # of any kind, in foreign code
         brief = problem.brief if isinstance(problem, ExtractionError) else repr(problem)
         _log.warning("extract: %s", brief)
@@ -130,8 +130,8 @@ class FunctionExtractor:
             message = f"{self.model} gave no list of facts"
             raise ExtractionError(message, message)
         everywhere = list(range(1, len(turns) + 1))
-        listed = [{"text": one} if isinstance(one, str) else one for one in answer]
-        full = [{"turns": everywhere, **one} for one in listed if isinstance(one, Mapping)]
+        listed = [{"text": entry} if isinstance(entry, str) else entry for entry in answer]
+        full = [{"turns": everywhere, **entry} for entry in listed if isinstance(entry, Mapping)]
         return [fact for each in full if (fact := fact_of(each, turns)) is not None]
 
 
@@ -157,11 +157,11 @@ def finder_of(extract: Any) -> FactFinder | None:
     if extract is None or extract is False:
         return None
     if extract is True:
-        found = Extractor.from_environment()
-        if found is None:
+        extractor = Extractor.from_environment()
+        if extractor is None:
             remedy = "set SALIENCE_EXTRACTION_MODEL and SALIENCE_EXTRACTION_URL, or name a model"
             raise InvalidInput("extract", "no model is configured", remedy)
-        return found
+        return extractor
     if isinstance(extract, str) and extract:
         return _endpoint(extract)
     if callable(getattr(extract, "facts", None)) and not isinstance(extract, type):

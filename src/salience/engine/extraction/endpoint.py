@@ -197,9 +197,9 @@ class Extractor(Closing):
             InvalidInput: there is a URL without a model, or the timeout is not a number.
         """
         prefix = "SALIENCE_EXTRACTION_"
-        given = {name: environment.get(prefix + name) for name in ("MODEL", "URL", "KEY")}
-        if not given["MODEL"]:
-            if given["URL"]:
+        values = {name: environment.get(prefix + name) for name in ("MODEL", "URL", "KEY")}
+        if not values["MODEL"]:
+            if values["URL"]:
                 raise InvalidInput(f"{prefix}MODEL", "is missing", "name the model of the endpoint")
             return None
         text = environment.get(f"{prefix}TIMEOUT") or "45"
@@ -207,8 +207,8 @@ class Extractor(Closing):
             timeout = float(text)
         except ValueError:
             raise InvalidInput(f"{prefix}TIMEOUT", "is not a number", "give seconds") from None
-        url = given["URL"] or PUBLIC_ENDPOINT
-        return cls(given["MODEL"], base_url=url, api_key=given["KEY"], timeout=timeout)
+        url = values["URL"] or PUBLIC_ENDPOINT
+        return cls(values["MODEL"], base_url=url, api_key=values["KEY"], timeout=timeout)
 
     def facts(
         self,
@@ -273,11 +273,11 @@ class Extractor(Closing):
         plain = {"type": "json_object"}
         strict = {"name": name, "strict": True, "schema": schema}
         has_schema = schema is not None and self._knows_schemas
-        wanted = {"type": "json_schema", "json_schema": strict} if has_schema else plain
+        answer_format = {"type": "json_schema", "json_schema": strict} if has_schema else plain
         try:
-            text = self._ask(prompt, request, wanted)
+            text = self._ask(prompt, request, answer_format)
         except ExtractionError as problem:
-            if wanted is plain or "response_format" not in str(problem):
+            if answer_format is plain or "response_format" not in str(problem):
                 raise
             self._knows_schemas = False
             text = self._ask(prompt, request, plain)

@@ -52,15 +52,15 @@ def chosen(names: str) -> tuple[Tool, ...]:
     Raises:
         InvalidInput: there is no such set or tool.
     """
-    wanted: set[str] = set()
+    names_chosen: set[str] = set()
     for name in filter(None, (part.strip() for part in names.split(","))):
         if name in SETS:
-            wanted |= {tool.name for tool in SETS[name]}
+            names_chosen |= {tool.name for tool in SETS[name]}
         elif name in TOOLS:
-            wanted.add(name)
+            names_chosen.add(name)
         else:
             remedy = f"use {', '.join(SETS)}, or names of tools: {', '.join(TOOLS)}"
             raise InvalidInput("tools", f"has no {shown(name)}", remedy)
-    if not wanted:
+    if not names_chosen:
         raise InvalidInput("tools", "is empty", f"use some of {', '.join(SETS)}")
-    return tuple(tool for tool in TOOLS.values() if tool.name in wanted)
+    return tuple(tool for tool in TOOLS.values() if tool.name in names_chosen)

@@ -173,10 +173,10 @@ async def _undo_edit(caller: Caller, id: str) -> list[str]:
         changes: Any = {_OTHER_NAMES.get(name, name): value for name, value in fields.items()}
         await caller.memory.update(id, **changes, if_version=version)
         return list(fields)
-    same = [
+    earlier = [
         event for event in events if _links_from(event, id) and link_key(event) == link_key(last)
     ]
-    before = same[-1].payload["weight"] if same else None
+    before = earlier[-1].payload["weight"] if earlier else None
     await caller.memory.link(*link_key(last), before or 0.0)
     return ["links"]
 
@@ -235,8 +235,8 @@ async def search(caller: Caller, query: Query) -> Answer:
     """Search the memory; use fetch to read a result."""
     result = await caller.memory.search(query, limit=_HITS)
 
-    def write(found: Any, left_out: int) -> Answer:
-        return _json({"results": list(found)})
+    def write(fitting: Any, left_out: int) -> Answer:
+        return _json({"results": list(fitting)})
 
     return fitted([_found(hit.record) for hit in result], caller.settings.max_tokens, write)
 

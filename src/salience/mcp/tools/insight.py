@@ -147,11 +147,11 @@ async def get_history(
     history = await caller.memory.history(id, limit=limit, cursor=cursor)
     events = [_happening(*each) for each in zip(history.events, history.numbers, strict=True)]
 
-    def write(shown: Sequence[Happening], left_out: int) -> Answer:
-        content: dict[str, Any] = {"id": _id(id), "events": list(shown)}
+    def write(fitting: Sequence[Happening], left_out: int) -> Answer:
+        content: dict[str, Any] = {"id": _id(id), "events": list(fitting)}
         if history.cursor is not None:
             content["next_cursor"] = history.cursor
-        return _listing(content, [_line(event) for event in shown], left_out)
+        return _listing(content, [_line(event) for event in fitting], left_out)
 
     return fitted(events, caller.budget(max_tokens), write, _cut, lambda e: len(e.get("was", "")))
 
@@ -166,8 +166,8 @@ async def list_links(
         for e in await caller.memory.links(id, as_of=as_of)
     ]
 
-    def write(shown: Sequence[LinkView], left_out: int) -> Answer:
-        return _listing({"links": list(shown)}, [_line(link) for link in shown], left_out)
+    def write(fitting: Sequence[LinkView], left_out: int) -> Answer:
+        return _listing({"links": list(fitting)}, [_line(link) for link in fitting], left_out)
 
     return fitted(links, caller.budget(max_tokens), write)
 
@@ -225,12 +225,12 @@ async def explain_memory(
     report = await caller.memory.explain(query, id, limit=limit, against=against)
     content = _explanation(report)
 
-    def write(shown: Sequence[str], left_out: int) -> Answer:
+    def write(fitting: Sequence[str], left_out: int) -> Answer:
         if not left_out:
-            return _listing(content, shown, left_out)
+            return _listing(content, fitting, left_out)
         shorter = {name: content[name][:_BRIEF_CHARACTERS] for name in _EXCERPTS}
-        shorter |= {name: content[name][: len(shown)] for name in ("parts", "changes", "weights")}
-        return _listing({**content, **shorter}, shown, left_out)
+        shorter |= {name: content[name][: len(fitting)] for name in ("parts", "changes", "weights")}
+        return _listing({**content, **shorter}, fitting, left_out)
 
     lines = [one_line(line, _EXCERPT_CHARACTERS) for line in _brief(report, content)]
     return fitted(lines, caller.budget(max_tokens), write)
@@ -255,9 +255,9 @@ def _brief(report: ExplainReport, content: Mapping[str, Any]) -> Iterator[str]:
 def _explanation(report: ExplainReport) -> dict[str, Any]:
     parts = {} if report.why is None else report.why.contributions()
     largest = sorted((n for n in parts if parts[n]), key=lambda name: -abs(parts[name]))
-    shown = {name: parts[name] for name in largest[:_MAX_PARTS]}
+    figures = {name: parts[name] for name in largest[:_MAX_PARTS]}
     if rest := largest[_MAX_PARTS:]:
-        shown["others"] = sum(parts[name] for name in rest)
+        figures["others"] = sum(parts[name] for name in rest)
     values: dict[str, Any] = {
         "id": _id(report.id),
         "query": clean(report.query)[:_EXCERPT_CHARACTERS],
@@ -267,7 +267,7 @@ def _explanation(report: ExplainReport) -> dict[str, Any]:
         "rank": report.rank,
         "of": report.of,
         "score": report.score,
-        "parts": [Part(name=name, value=value) for name, value in shown.items()],
+        "parts": [Part(name=name, value=value) for name, value in figures.items()],
         "against": None if report.against is None else one_line(str(report.against)),
         "lacks": lacks(report.degraded) or None,
         "outlook": report.outlook,
@@ -309,12 +309,12 @@ def _short(value: Any) -> Any:
 def _names(page: NamePage, budget: int) -> Answer:
     names = [NameView(name=one_line(each.name), memories=each.memories) for each in page]
 
-    def write(shown: Sequence[NameView], left_out: int) -> Answer:
-        content: dict[str, Any] = {"names": list(shown)}
+    def write(fitting: Sequence[NameView], left_out: int) -> Answer:
+        content: dict[str, Any] = {"names": list(fitting)}
         if page.cursor is not None:
             content["next_cursor"] = page.cursor
         return _listing(
-            content, [f"{each['name']} ({each['memories']})" for each in shown], left_out
+            content, [f"{each['name']} ({each['memories']})" for each in fitting], left_out
         )
 
     return fitted(names, budget, write)

@@ -196,8 +196,8 @@ async def list_memories(
     caller = caller.within(time_zone)
     where = filters(tags, kind, speaker, since, until)
     if changed_since is not None:
-        told = localized(changed_since, caller.memory.time_zone)
-        lately = {"updated_at": {"gte": timestamp("changed_since", told)}}
+        start = localized(changed_since, caller.memory.time_zone)
+        lately = {"updated_at": {"gte": timestamp("changed_since", start)}}
         where = lately if where is None else {"and": [where, lately]}
     page = await caller.memory.get_all(where, limit=limit, cursor=cursor, order=order, as_of=as_of)
     extra: dict[str, Any] = {"total": page.total}

@@ -200,8 +200,8 @@ async def delete_memory(caller: Caller, id: Id, if_version: IfVersion = None) ->
         raise NotFound(f"there is no memory {shown(id)}")
     restored = [*map(one_line, erased.restored)]
     again = f" What it had replaced holds again: {', '.join(restored)}." if restored else ""
-    told = {"id": one_line(id), "deleted": 1, "restored": restored}
-    return Answer(told, f"{one_line(id)} is erased.{again}")
+    content = {"id": one_line(id), "deleted": 1, "restored": restored}
+    return Answer(content, f"{one_line(id)} is erased.{again}")
 
 
 @tool("Give feedback", scope=WRITE, result=Judged, renamed={"context": "reason"})
