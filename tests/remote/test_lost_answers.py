@@ -30,7 +30,7 @@ NOTES = [{"id": f"n{n}", "content": f"Ana has {n} boats in harbour {n * 37}."} f
 Change = Callable[[Memory], Any]
 CHANGES: dict[str, tuple[Change, Change | None]] = {
     # each with what it leaves behind, besides what it returns
-    "add": (lambda m: m.add("Ben has a cello.", id="b").items, lambda m: len(m)),
+    "add": (lambda m: m.add("Ben has a cello.", id="b").items[0].outcome, len),
     "add_many": (lambda m: m.add_many([{"id": "c", "content": "Eve has a kite."}]).ids, len),
     "update": (lambda m: m.update("n0", importance=0.9).version, lambda m: m["n0"].version),
     "update_if": (lambda m: m.update("n1", if_version=1, title="x").version, None),

@@ -40,7 +40,6 @@ class Operation:
     example: the arguments of an example.
     heavy: it waits for one of the heavy slots of a server; upkeep and transfers wait for long ones.
     repeats: to send it twice has the effect of once, as it has for all that read.
-    once: the event of its one change has the key of the request, so it is made once by any process.
     member: the one member of the answer that is the result.
     absent: the result where the memory is not there (404), if that is no error.
     without: the arguments that a server does not take.
@@ -60,7 +59,6 @@ class Operation:
     example: Mapping[str, Any] = field(default_factory=dict)
     heavy: bool = False
     repeats: bool = False
-    once: bool = False
     member: str = ""
     absent: Any = NOT_GIVEN
     without: tuple[str, ...] = ()
@@ -205,7 +203,6 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             "PATCH /memories/{id}",
             WRITE,
             "Change a memory",
-            once=True,
             example={"importance": 0.8, "metadata": {"topic": "moving"}},
             renamed={"importance_score": "importance"},
         ),
@@ -232,7 +229,6 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             "POST /feedback",
             WRITE,
             "Judge a memory",
-            once=True,
             example={"id": "note-1", "kind": "useful", "context": "It answered the question."},
             renamed={"memory_id": "id", "type": "kind"},
         ),
@@ -249,7 +245,6 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             "POST /supersede",
             WRITE,
             "Replace a memory with a newer one",
-            once=True,
             example={"old": "note-1", "new": "note-2"},
         ),
         Operation(
@@ -257,16 +252,14 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             "POST /memories/{id}/pin",
             WRITE,
             "Never archive a memory automatically",
-            once=True,
         ),
         Operation(
             "unpin",
             "POST /memories/{id}/unpin",
             WRITE,
             "Let a memory be archived again",
-            once=True,
         ),
-        Operation("upkeep.decay", "POST /decay", UPKEEP, "Let all memories fade"),
+        Operation("upkeep.decay", "POST /decay", UPKEEP, "Let all memories fade", repeats=True),
     ),
     "Keys": (),  # of the store, not of a memory
     "Links and chats": (
@@ -401,6 +394,7 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             WRITE,
             "Delete a labelled question",
             "It is deleted.",
+            repeats=True,
             absent=False,
             id="delete_question",
         ),
@@ -567,6 +561,7 @@ GROUPS: Mapping[str, tuple[Operation, ...]] = {
             "Compare every memory with its log",
             "The differences.",
             {"repair": False},
+            repeats=True,
         ),
     ),
 }

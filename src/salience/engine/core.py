@@ -65,7 +65,7 @@ from salience.stores import open_store
 from salience.stores.address import Address, public_url, store_url
 from salience.stores.protocol import Store
 from salience.write.dedup import DedupPolicy
-from salience.write.idempotency import Once, once_only
+from salience.write.idempotency import Once, erased_once, once_only
 from salience.write.items import SecretPolicy, WriteContext, secret_policy
 
 K = TypeVar("K", covariant=True)
@@ -302,7 +302,8 @@ class PlanRunner:
         if recovery is not None and namespace not in recovery.namespaces:
             recovery.watch(namespace)
         if self._core.once is not None:
-            plan = once_only(plan, self._core.once, namespace)
+            guarded = erased_once if self._core.once.erases else once_only
+            plan = guarded(plan, self._core.once, namespace)
         result = drive(plan, self._core.batch)
         return cast("T", result.in_effect()) if isinstance(result, MemoryRecord) else result
 

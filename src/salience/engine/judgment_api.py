@@ -217,11 +217,11 @@ class JudgmentApi(PlanRunner):
         """
         at = self._core.time("now", now)
         scope = replace(self._core.write_context(), now=at)
-        if utility is None:
+        if utility is None and self._core.once is None:
             self._run(judgments.touch(ids, use, session_id, scope))
         else:
             uses = judgments.use_events(ids, use, session_id, scope)
-            self._run(spread_boost(uses, utility, scope))
+            self._run(spread_boost(uses, utility or 0.0, scope))
 
     def feedback(
         self,

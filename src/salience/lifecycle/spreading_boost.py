@@ -36,12 +36,12 @@ def spread_boost(
     ids = tuple(dict.fromkeys(event.id for event in uses if event.id is not None))
     worth = unit("utility", utility) or 0.0
     gains: dict[str, float] = {}
-    for id in ids:
+    for id in ids if worth else ():
         hops = yield from _within(id, scope.namespace)
         for near, hop in hops.items():
             gains[near] = noisy_or(gains.get(near, 0.0), worth * SHARE_PER_HOP**hop)
     records: Mapping[str, MemoryRecord] = {}
-    if gains and worth:
+    if gains:
         records = yield from read_records(scope.namespace, sorted(gains))
     boosts = {id: noisy_or(faded_boost(records[id], scope), gains[id]) for id in sorted(records)}
     while uses:

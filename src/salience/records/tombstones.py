@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable
 from datetime import datetime
 from hashlib import blake2b
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from salience.errors import InvalidInput, shown
 from salience.lazily import dataclass, replace
@@ -22,19 +22,29 @@ HASH_BYTES = 16
 
 @dataclass(frozen=True)
 class Erasing:
-    """An erasure: when it is, by whom, and by which method of `Memory`."""
+    """An erasure: when it is, by whom, and by which method of `Memory`.
+
+    `key` is the idempotency key of its request, `body` a hash of all that the request gave.
+    """
 
     at: datetime
     actor: str | None
     kind: ErasureKind
+    key: str | None = None
+    body: str | None = None
 
     def without_name(self, user_id: str) -> Self:
         """The same, by nobody who is named if that would be the user."""
         return replace(self, actor=None) if self.actor == user_id else self
 
+    @property
+    def note(self) -> dict[str, Any]:
+        """The part of the payload of its events that tells the key, if it has one."""
+        return {} if self.key is None else {"key": self.key, "body": self.body}
+
     def event(self, memories: int, seq: int) -> Event:
         """The tombstone as an event of a namespace, at a place in its log."""
-        payload = {"erasure": self.kind, "memories": memories}
+        payload: dict[str, Any] = {"erasure": self.kind, "memories": memories, **self.note}
         return Event("erase", None, self.at, self.actor, payload=payload, seq=seq)
 
 
@@ -48,6 +58,8 @@ class Tombstone(NamedTuple):
     kind: ErasureKind
     memories: int
     ids: bytes
+    key: str | None = None
+    body: str | None = None
 
     @property
     def place(self) -> tuple[str, int, float]:

@@ -31,6 +31,7 @@ UNTOUCHED = (
     "place of a store in a file, restore_backup erases it again."
 )
 NOTHING = "Nothing was there to be erased."
+EARLIER = "It was erased before, by a request with the same idempotency key."
 IN_MEMORY = "Nothing is on a disk: what was erased was in the memory of this process alone."
 Counts = Mapping[str, int]
 

@@ -621,7 +621,8 @@ class Put(Op):
     The events `also` happen after the drafts are written, so they may be about these; the memories
     that `were` are those from before. `unlinks` are links to remove before others are made, by
     their ends and type; links that do not exist are ignored. `at` is the time at which links are
-    made and removed, that of each link by default. `brought` are the keys of links that came with
+    made and removed, that of each link by default. `note` is a payload of the event of the first
+    link, which may have an idempotency key. `brought` are the keys of links that came with
     the contents of their memories, which the log notes. With a `past`, the log is the events of
     that, without an event of this write.
     """
@@ -635,12 +636,14 @@ class Put(Op):
     seen: Seen | None = None
     past: ImportedHistory | None = None
     at: datetime | None = field(default=None, repr=False)
+    note: Mapping[str, Any] = field(default_factory=dict, repr=False)
     brought: frozenset[tuple[str, str, str]] = field(default=frozenset(), repr=False)
 
     @property
     def keys(self) -> list[tuple[str, str, str]]:
         """The namespace, the idempotency key and the id of each draft and event that has a key."""
         notes = [(draft.record.namespace, draft.note, draft.record.id) for draft in self.drafts]
+        notes += [(link.namespace, self.note, link.source) for link in self.links[:1]]
         keys = [(name, note["key"], id) for name, note, id in notes if "key" in note]
         if self.also is not None:
             keys += [(self.also.namespace, *each) for each in self.also.keys]
@@ -753,8 +756,9 @@ class Events(Op):
     @property
     def has_tombstones(self) -> bool:
         """True if the events that tell of erasures are among them."""
-        is_of_all = self.ids is None and self.keys is None
-        return is_of_all and (self.types is None or "erase" in self.types)
+        if self.types is not None:
+            return self.ids is None and "erase" in self.types
+        return self.ids is None and self.keys is None
 
     def bounded(self, events: list[Event]) -> list[Event]:
         """The first or the last of events, as many as are asked for."""

@@ -44,9 +44,9 @@ from salience.server.operation import (
     Call,
     Operation,
     Readiness,
+    count_write,
     foreign,
     memory_of,
-    note_effects,
     scope_missing,
 )
 from salience.server.principal import Authenticator, Denied
@@ -285,7 +285,7 @@ class Server:
             if operation.scope and not principal.may(operation.scope):
                 missing = READ_ONLY if self.settings.read_only else scope_missing(operation.scope)
                 raise Refused(missing)
-            note_effects(request.state, operation.scope, namespace, operation.id)
+            count_write(request.state, operation.scope)
         arguments: dict[str, Any] = {}
         query = request.query_params.multi_items()
         own = [item for item in query if item[0] not in Wanted.__annotations__]

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import signal
 import socket
 import sys
 import tempfile
-from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -18,8 +16,6 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from salience.access import Keyring
 from salience.errors import InvalidInput
-from salience.server.guard import ANSWERS_VARIABLE
-from salience.server.guard.answers import is_alive
 from salience.server.guard.request import STOPPING
 from salience.server.settings import ServerSettings
 from salience.stores import open_store
@@ -131,8 +127,6 @@ def _cancel(timer: asyncio.TimerHandle | None) -> None:
 IDLE_SECONDS = 15  # in which the head of a request has to arrive
 GRACE_SECONDS = 30  # that requests in flight have when the server is told to stop
 START_SECONDS = 60  # in which a worker is ready, or it is given up
-_IN_MEMORY = "/dev/shm"
-_ANSWERS = "salience-answers-"
 MULTIPROCESS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # the folder where workers share their metrics
 _LOGGING: dict[str, Any] = {
     "version": 1,
@@ -157,13 +151,9 @@ def serve(settings: ServerSettings) -> None:
     """Serve until the process is told to stop; then answer what is in flight, and write all."""
     os.environ.update(settings.to_environment())
     signal.signal(signal.SIGTERM, _leave)
-    with (
-        tempfile.TemporaryDirectory(prefix="salience-metrics-") as folder,
-        _answers_folder() as answers,
-    ):
+    with tempfile.TemporaryDirectory(prefix="salience-metrics-") as folder:
         if settings.workers > 1:
             os.environ.setdefault(MULTIPROCESS_VARIABLE, folder)
-            os.environ[ANSWERS_VARIABLE] = str(Path(answers) / "answers.db")
         uvicorn.run(
             "salience.server.app:create_app",
             factory=True,
@@ -189,16 +179,6 @@ def free_port(host: str) -> int:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.create_server((host, 0), family=family) as probe:
         return int(probe.getsockname()[1])
-
-
-def _answers_folder() -> tempfile.TemporaryDirectory[str]:
-    """A folder in memory where there is one, as answers quote memories; those of the dead go."""
-    parent = _IN_MEMORY if os.access(_IN_MEMORY, os.W_OK) else tempfile.gettempdir()
-    for left in Path(parent).glob(f"{_ANSWERS}*"):
-        owner = left.name.removeprefix(_ANSWERS).partition("-")[0]
-        if not owner.isdigit() or not is_alive(int(owner)):
-            shutil.rmtree(left, ignore_errors=True)
-    return tempfile.TemporaryDirectory(prefix=f"{_ANSWERS}{os.getpid()}-", dir=parent)
 
 
 def _leave(number: int, frame: object) -> None:

@@ -16,7 +16,7 @@ from salience.errors import NotFound
 from salience.mcp.app import ToolSettings
 from salience.retrieval.plan import in_thread
 from salience.server.guard.body import after
-from salience.server.operation import note_effects, scope_missing
+from salience.server.operation import count_write, scope_missing
 from salience.server.problems import Refused, log_failure, problem_of
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class McpDoor:
         if tool := _called_tool(body):
             scope["state"]["route"] = f"{PATH}#{tool.name}"
             _check_scope(caller, tool)
-            note_effects(request.state, tool.scope, caller.memory.namespace)
+            count_write(request.state, tool.scope)
         scope["state"]["caller"] = caller
         whole: Message = {"type": "http.request", "body": body, "more_body": False}
         await manager.handle_request(scope, after(whole, receive), send)

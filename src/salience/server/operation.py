@@ -17,18 +17,20 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from salience.access import Keyring, Principal
-from salience.api.operations import DELETE, PREFIX, READ, Scope
+from salience.api.operations import BY_NAME, DELETE, PREFIX, READ, UPKEEP, Scope
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.extraction import Extractor
 from salience.errors import InvalidInput, NotFound, SalienceError, StoreError, shown
 from salience.lazily import dataclass, field
+from salience.lifecycle.undoing import RUN_KEY
+from salience.records.events import Event
 from salience.records.time_zone import time_zone
 from salience.records.validation import text
 from salience.server.encoding import JSON
 from salience.server.guard import Metrics
 from salience.server.guard.request import operation_of
 from salience.server.models.arguments import Arguments
-from salience.server.problems import Problem, public
+from salience.server.problems import Problem, Refused, public
 from salience.write.idempotency import DoneBefore, Once
 from salience.write.items import MAX_KEY_CHARACTERS
 
@@ -48,19 +50,14 @@ class Serving(Protocol):
     metrics: Metrics
 
 
-def note_effects(state: State, scope: str, namespace: str, operation: str = "") -> None:
-    """Tell the guard what an operation of a scope means for writes and the answers that it keeps.
+def count_write(state: State, scope: str) -> None:
+    """Count an operation of a scope among those that a key may write.
 
     Raises:
         Refused: the key has written too much.
     """
-    state.namespace = namespace
-    if scope == READ:
-        state.keeps_nothing = True
-    elif (count_write := getattr(state, "count_write", None)) is not None:
-        count_write()
-    if scope == DELETE or operation == "undo":  # which erases what a run wrote
-        state.erased_in = namespace
+    if scope != READ and (count := getattr(state, "count_write", None)) is not None:
+        count()
 
 
 @dataclass(frozen=True)
@@ -89,19 +86,40 @@ class Call:
         key = self.own_key(self.arguments.get("idempotency_key"))
         return {**self.arguments, "idempotency_key": self.once if key is None else key}
 
-    async def done_once(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        """The result of a change of one memory; where it was made before, of what is now."""
+    async def done_once(self, name: str, arguments: Mapping[str, Any], **further: Any) -> Any:
+        """The result of a change; where it was made before, of what is now.
+
+        Raises:
+            Refused: it was made before, and what it answered cannot be told again.
+        """
         state, memory = self.request.state, self.memory
+        once, given = None, {**arguments, **further}
         if state.idempotency_key is not None:
-            state.keeps_nothing = True  # as the event of the change has the key
             whole = f"{operation_of(self.request.scope)} {state.idempotency_key}"
             key = self.own_key(sha256(whole.encode()).hexdigest())
-            memory._core.once = Once.of(key, arguments)
+            memory._core.once = once = Once.of(key, arguments, erases=BY_NAME[name].scope == DELETE)
+            if name == "labels.add" and given.get("id") is None:
+                given["id"] = once.key  # so that it replaces itself
         try:
-            return await attrgetter(name)(memory)(**arguments)
+            return await attrgetter(name)(memory)(**given)
         except DoneBefore as earlier:
-            state.is_repeated = True
-            return await self.memory.get(earlier.event.id or "")
+            return await self._done(name, arguments, earlier.event)
+        finally:
+            state.is_repeated = once is not None and once.was_done
+
+    async def _done(self, name: str, arguments: Mapping[str, Any], event: Event) -> Any:
+        """The result of a change that was made before, by an event that it left."""
+        run = event.payload.get(RUN_KEY)
+        if name == "archive":
+            return run
+        if name == "unarchive":
+            records = await self.memory.get_many(arguments["ids"])
+            return {each.id: each.status for each in records if each is not None}
+        if BY_NAME[name].scope == UPKEEP:
+            what = "all or a part of its work" if run is None else f"the run {run}"
+            detail = f"the first request of this idempotency key has done {what}; see GET /v1/events"
+            raise Refused(Problem("RequestDone", detail))
+        return await self.memory.get(event.id or "")
 
     def own_key(self, key: Any) -> Any:
         """An idempotency key of the owner, whose keys are others than those of other owners.

@@ -68,6 +68,7 @@ KINDS: Mapping[str, Kind] = {
     "OriginRefused": Kind(403, "Requests of this page are refused"),
     "MethodNotAllowed": Kind(405, "The method is not offered here"),
     "BodyTimeout": Kind(408, "The body did not arrive in time"),
+    "RequestDone": Kind(409, "The first request of this key was done, and its answer is not kept"),
     "RequestInProgress": Kind(409, "The first request of this key is still running"),
     "BodyTooLarge": Kind(413, "The body is too large"),
     "UnsupportedMediaType": Kind(415, "The content type is not taken"),

@@ -126,10 +126,12 @@ def _erase_again(path: str, known: Sequence[Tombstone]) -> tuple[int, int, bool]
 
 def _read_tombstones(db: sqlite3.Connection) -> list[Tombstone]:
     """All tombstones of a file that are not damaged; none of one with an older schema."""
-    if not db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'erasures'").fetchone():
+    columns = {name for _, name, *_ in db.execute("PRAGMA table_info(erasures)")}
+    names = [name for name in Tombstone._fields if name in columns]
+    if not names:
         return []
     rows = db.execute(
-        f"SELECT {', '.join(Tombstone._fields)} FROM erasures "
-        f"WHERE checksum IS {checksum_of('erasures')}"
+        f"SELECT {', '.join(names)} FROM erasures "
+        f"WHERE checksum IS {checksum_of('erasures', columns)}"
     )
     return [Tombstone(*row) for row in rows]

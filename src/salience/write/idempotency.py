@@ -1,6 +1,7 @@
 """Idempotency keys: a write with the key of an earlier one has its outcome, and adds nothing.
 
-A key that comes again with another item is refused: one of the two would be lost.
+A key that comes again with another item is refused: one of the two would be lost. No answer is
+kept, as it could quote what is erased later: what was done is told by events.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from typing import Any, cast
 from salience.display.result import to_json
 from salience.errors import InvalidInput
 from salience.lazily import dataclass, replace
-from salience.records.events import Event
+from salience.records.events import Event, EventType
+from salience.records.tombstones import Erasing
 from salience.records.validation import text
-from salience.retrieval.operations import Events, Log, Op, Put
+from salience.retrieval.erasure import EARLIER, Erasure
+from salience.retrieval.operations import Delete, Events, Log, Op, Put
 from salience.retrieval.plan import Plan, T, ask
 from salience.write.dedup import DedupVerdict
 from salience.write.items import MAX_KEY_CHARACTERS, Item, WriteContext
@@ -25,25 +28,28 @@ SAME_KEY = "the same idempotency_key again"
 """The reason of an outcome that is told again."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Once:
-    """An idempotency key of a write of several items, and a hash of all that came with it.
+    """An idempotency key of a request, and a hash of all that came with it.
 
-    Each item has a key of its own, by its place among them.
+    Of several items, each has a key of its own, by its place among them. `was_done` becomes true
+    where a change or an erasure with the key was made before.
     """
 
     key: str
     body: str
+    erases: bool = False
+    was_done: bool = False
 
     @classmethod
-    def of(cls, key: Any, given: Any) -> Once:
-        """The key of a write of what was given.
+    def of(cls, key: Any, given: Any, *, erases: bool = False) -> Once:
+        """The key of a request that gave something, perhaps of one that erases.
 
         Raises:
             InvalidInput: it is no key.
         """
         body = sha256(repr(to_json(given)).encode("utf-8", "replace")).hexdigest()[:32]
-        return cls(text("idempotency_key", key, limit=MAX_KEY_CHARACTERS), body)
+        return cls(text("idempotency_key", key, limit=MAX_KEY_CHARACTERS), body, erases)
 
     def keyed(self, checked: Iterable[Item | Added], first: int = 0) -> list[Item | Added]:
         """The items with keys, unless they have others; `first` is the place of the first."""
@@ -125,7 +131,7 @@ def first_outcome(event: Event) -> Added:
     )
 
 
-# A change of one memory: its event has the key
+# A change has its key in its first event, an erasure in its tombstones
 
 
 class DoneBefore(Exception):
@@ -137,39 +143,93 @@ class DoneBefore(Exception):
 
 
 def once_only(plan: Plan[T], once: Once, namespace: str) -> Plan[T]:
-    """The plan of a change that is made in one transaction, whose first event has a key.
+    """The plan of a change whose first event has a key, and in which only one may have it.
 
     Raises:
         DoneBefore: an event has the key already.
         InvalidInput: so it has, and that was another change.
     """
-    yield from _new_key(once, namespace)
-    proceed: Callable[[], Sequence[Op]] = partial(next, plan)
     is_kept = False
+
+    def sent(ops: Sequence[Op]) -> Plan[Sequence[Any]]:
+        nonlocal is_kept
+        keyed = ops if is_kept else [_keyed(op, once) for op in ops]
+        answers: Sequence[Any] = yield keyed
+        refusals = [no for op, own, no in zip(ops, keyed, answers, strict=True) if op is not own]
+        is_kept = is_kept or (bool(refusals) and not any(refusals))
+        if any(refusals):  # perhaps as another process used the key
+            yield from _new_key(once, namespace)
+        return answers
+
+    yield from _new_key(once, namespace)
+    return (yield from _through(plan, sent))
+
+
+def erased_once(plan: Plan[T], once: Once, namespace: str) -> Plan[T]:
+    """The plan of an erasure: what was erased with its key before is in its answer.
+
+    One by ids is not done again. Any other is, as it may have been cut short.
+
+    Raises:
+        InvalidInput: that was another erasure.
+    """
+    before = yield from _events(once, namespace, _OF_ERASURES)
+    once.was_done = bool(before)
+
+    def sent(ops: Sequence[Op]) -> Plan[Sequence[Any]]:
+        erasing = [op for op in ops if isinstance(op, Delete)]
+        if not erasing:
+            return (yield ops)
+        answers: Sequence[Any] = [Erasure({}, {"memories": 0}, "")] * len(ops)
+        if not before or any(op.ids is None for op in erasing):
+            answers = yield [_keyed(op, once) for op in ops]
+        events = yield from _events(once, namespace, _OF_ERASURES)
+        return [_with_earlier(each, events) for each in answers]
+
+    return (yield from _through(plan, sent))
+
+
+_OF_ERASURES: tuple[EventType, ...] = ("erase", "status")
+"""The types of the events with the key of an erasure: of what is gone, and what holds again."""
+
+
+def _with_earlier(answer: Any, events: Sequence[Event]) -> Any:
+    """The answer to an erasure, with all that was erased with its key."""
+    memories = sum(event.payload["memories"] for event in events if event.type == "erase")
+    if not isinstance(answer, Erasure) or answer.memories >= memories:
+        return answer
+    restored = tuple(event.id for event in events if event.id is not None)
+    return replace(answer, erased={"memories": memories}, disk=EARLIER, restored=restored)
+
+
+def _through(plan: Plan[T], send: Callable[[Sequence[Op]], Plan[Sequence[Any]]]) -> Plan[T]:
+    """The plan, each of whose batches is sent by another plan."""
+    proceed: Callable[[], Sequence[Op]] = partial(next, plan)
     while True:
         try:
             ops = proceed()
         except StopIteration as end:
             return cast("T", end.value)
-        keyed = ops if is_kept else [_keyed(op, once) for op in ops]
         try:
-            answers = yield keyed
+            proceed = partial(plan.send, (yield from send(ops)))
         except BaseException as problem:
             proceed = partial(plan.throw, problem)
-            continue
-        if any(own is not op for own, op in zip(keyed, ops, strict=True)):
-            is_kept = not any(answers)
-            if not is_kept:  # perhaps as another process used the key
-                yield from _new_key(once, namespace)
-        proceed = partial(plan.send, answers)
+
+
+def _events(
+    once: Once, namespace: str, types: tuple[EventType, ...] | None = None
+) -> Plan[Sequence[Event]]:
+    """The events with a key; InvalidInput if it was that of something else."""
+    events: Sequence[Event] = yield from ask(Events(namespace, types=types, keys=(once.key,)))
+    if any(event.payload.get("body") != once.body for event in events):
+        raise key_reused()
+    return events
 
 
 def _new_key(once: Once, namespace: str) -> Plan[None]:
     """Raise what `once_only` raises where an event has the key."""
-    events: Sequence[Event] = yield from ask(Events(namespace, keys=(once.key,)))
-    for event in events:
-        if event.payload.get("body") != once.body:
-            raise key_reused()
+    for event in (yield from _events(once, namespace)):
+        once.was_done = True
         raise DoneBefore(event)
 
 
@@ -181,7 +241,11 @@ def _keyed(op: Any, once: Once) -> Any:
             return replace(op, drafts=(replace(first, note={**first.note, **key}), *rest))
         case Put(also=Log() as also):
             return replace(op, also=_keyed(also, once))
+        case Put(links=(_, *_)):
+            return replace(op, note=key)
         case Log(events=(event, *others)):
             event = replace(event, payload={**event.payload, **key})
             return replace(op, events=(event, *others))
+        case Delete(erasing=Erasing() as erasing):
+            return replace(op, erasing=replace(erasing, **key))
     return op

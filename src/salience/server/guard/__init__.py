@@ -12,20 +12,17 @@ AnswerFailures   errors that nothing else answered                  request
 Authentication   whose it is                                        entry
 RateLimit        how many a key may send                            entry
 CheckBody        type, size, depth and arrival of its body          body
-Idempotency      the answer to a change that was sent before        idempotency, answers
+Idempotency      the key of a change that may be sent again         idempotency
 Admission        a slot for what costs much, in fair turn           admission
 TimeLimit        the end of what takes too long                     request
 """
 
 from __future__ import annotations
 
-import os
-
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from salience.server.guard.admission import Admission
-from salience.server.guard.answers import KeptAnswers
 from salience.server.guard.body import CheckBody
 from salience.server.guard.entry import (
     Authenticate,
@@ -48,8 +45,6 @@ from salience.server.guard.telemetry import CountAnswers, Metrics, RequestLog
 
 __all__ = ["Authenticate", "GuardSettings", "InFlight", "Metrics", "Rate", "guard"]
 
-ANSWERS_VARIABLE = "SALIENCE_KEPT_ANSWERS"
-"""The variable that names the file where the workers of a server share kept answers."""
 _REQUEST_FIELDS = (
     *("Authorization", "Content-Type", "Idempotency-Key", "If-Match", "Salience-Namespace"),
     "Salience-Time-Zone",
@@ -83,18 +78,12 @@ def guard(
     route            its template for the log and the metrics, which the operation writes there
     counts           a dict into which an operation writes numbers for the log, as {"hits": 10}
 
-    An operation may add the `namespace` of its answer, `keeps_nothing` if the answer is not to be
-    kept, and `erased_in`, the namespace in which it erases. One that writes calls `count_write`, if
-    that is there, which refuses it if its key has written too much.
+    One that writes calls `count_write`, if that is there, which refuses it if its key has written
+    too much.
     """
-    answers = KeptAnswers(
-        os.environ.get(ANSWERS_VARIABLE, ":memory:"),
-        settings.idempotency_seconds,
-        settings.idempotency_bytes,
-    )
     guarded: ASGIApp = TimeLimit(app, settings)
     guarded = Admission(guarded, settings, metrics)
-    guarded = Idempotency(guarded, answers)
+    guarded = Idempotency(guarded)
     guarded = CheckBody(guarded, settings)
     if settings.write_rate is not None:
         guarded = CountWrites(guarded, settings.write_rate)

@@ -1,7 +1,6 @@
-"""Idempotency keys: a change that is sent again gets the answer of the first, and does nothing.
+"""Idempotency keys: which there may be, and what is asked while the first request still runs.
 
-Answers quote memories. So those of reads are not kept, and an erasure drops those of its namespace
-before it is answered, with those of requests that are running at that moment.
+That a change was made is told by the store: see `salience.write.idempotency`.
 """
 
 from __future__ import annotations
@@ -9,21 +8,12 @@ from __future__ import annotations
 import re
 from hashlib import sha256
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from salience.server.guard.answers import Answer, KeptAnswers, KeptRequest
 from salience.server.guard.body import UPLOADS, after
-from salience.server.guard.request import (
-    header,
-    header_values,
-    identity,
-    operation_of,
-    route_template,
-    state,
-)
+from salience.server.guard.request import header, header_values, identity, operation_of, state
 from salience.server.problems import FieldProblem, Problem, respond
 
-MAX_ANSWER_BYTES = 1 << 20
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 _METHODS = frozenset(("POST", "PATCH", "DELETE"))
 _RUNNING = Problem(
@@ -31,32 +21,24 @@ _RUNNING = Problem(
     "the first request of this idempotency key is still running; ask again in a moment",
     headers=(("Retry-After", "1"),),
 )
-_NOT_KEPT = Problem(
-    "RequestInProgress",
-    "the first request of this idempotency key was done, and its answer is not kept: it was too "
-    "large, or something was erased since",
-)
 _FIELD = "Idempotency-Key"
-_REPLAYED = (b"idempotency-replayed", b"true")
 
 
 class Idempotency:
-    """Middleware that answers a repeated change as the first, with `Idempotency-Replayed: true`.
+    """Middleware that passes the key of a change on, one request of each at a time.
 
-    A key counts for its principal, namespace and path. The same key with another body is refused
-    (422), and so is one whose first request is still running (409). A refusal is not kept, as its
-    cause may be gone next time, and neither is the answer of a read or one with a secret: the
-    request is done again. That another version was there (412) stays so.
+    A key counts for its principal, namespace and path. While a request runs, another one with its
+    key is refused: 409, or 422 if it has another body.
     """
 
-    def __init__(self, app: ASGIApp, answers: KeptAnswers) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self.answers = answers
+        self._running: dict[str, bytes] = {}  # the hash of each request, by its name
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         keys = header_values(scope, b"idempotency-key")
         if not keys or scope["method"] not in _METHODS:
-            await self.app(scope, receive, self._dropping(None, scope, send))
+            await self.app(scope, receive, send)
             return
         key = _parse(keys)
         if isinstance(key, Problem):
@@ -74,83 +56,14 @@ class Idempotency:
         name = "\n".join((identity(scope), namespace, operation_of(scope), key))
         whole = (scope["query_string"], header(scope, b"if-match") or b"", message.get("body", b""))
         fingerprint = sha256(b"\n".join(whole)).digest()
-        first = await self.answers.begin(name, fingerprint)
-        if first is None:
-            sending = self._dropping(name, scope, send)
-            await self._run(name, scope, after(message, receive), sending)
-        else:
-            await _repeat(first, fingerprint, scope, send)
-
-    def _dropping(self, own: str | None, scope: Scope, send: Send) -> Send:
-        """Send messages on, after dropping the answers that quote what a request has erased.
-
-        Its `own` answer, by the name of the request, is a receipt, and stays.
-        """
-
-        async def dropping(message: Message) -> None:
-            if message["type"] == "http.response.start" and "erased_in" in state(scope):
-                await self.answers.drop_answers(state(scope)["erased_in"], own)
-            await send(message)
-
-        return dropping
-
-    async def _run(self, name: str, scope: Scope, receive: Receive, send: Send) -> None:
-        recording = _Recording(self.answers, name, scope, send)
+        first = self._running.setdefault(name, fingerprint)
+        if first is not fingerprint:
+            await respond(scope, send, _RUNNING if first == fingerprint else key_reused())
+            return
         try:
-            await self.app(scope, receive, recording.send)
+            await self.app(scope, after(message, receive), send)
         finally:
-            if not recording.is_kept:
-                await self.answers.abandon(name)
-
-
-class _Recording:
-    """An answer that is kept before its last part is sent."""
-
-    def __init__(self, answers: KeptAnswers, name: str, scope: Scope, send: Send) -> None:
-        self.is_kept = False
-        self._scope = scope
-        self._answers = answers
-        self._name = name
-        self._send = send
-        self._start: Message = {}
-        self._body = bytearray()
-        self._is_too_large = False
-
-    async def send(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            # A copy: whoever sends it on adds fields that belong to this one answer.
-            self._start = {**message, "headers": tuple(message.get("headers", ()))}
-        elif not self._is_too_large:
-            self._body += message.get("body", b"")
-            if len(self._body) > MAX_ANSWER_BYTES:
-                self._is_too_large = True
-                self._body.clear()
-        is_last = message["type"] != "http.response.start" and not message.get("more_body", False)
-        is_final = self._start["status"] < 400 or self._start["status"] == 412
-        facts = state(self._scope)
-        if is_last and is_final and not facts.get("keeps_nothing"):
-            status, headers = self._start["status"], self._start["headers"]
-            place = (route_template(self._scope), facts.get("namespace", ""))
-            answer = Answer(status, headers, bytes(self._body), *place)
-            await self._answers.finish(self._name, None if self._is_too_large else answer)
-            self.is_kept = True
-        await self._send(message)
-
-
-async def _repeat(first: KeptRequest, fingerprint: bytes, scope: Scope, send: Send) -> None:
-    if first.fingerprint != fingerprint:
-        await respond(scope, send, key_reused())
-    elif not first.is_done:
-        await respond(scope, send, _RUNNING)
-    elif first.answer is None:
-        await respond(scope, send, _NOT_KEPT)
-    else:
-        state(scope)["route"] = first.answer.route
-        headers = [field for field in first.answer.headers if field[0] != _REPLAYED[0]]
-        headers.append(_REPLAYED)
-        status = first.answer.status
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": first.answer.body})
+            del self._running[name]
 
 
 def _parse(fields: list[bytes]) -> str | Problem:

@@ -32,9 +32,7 @@ HEAVY_OPERATIONS = (
     *(f"{method} /compat/mem0/v1/batch/" for method in ("PUT", "DELETE")),
 )
 LONG_OPERATIONS = tuple(each.whole_route for each in OPERATIONS if each.is_long)
-_MAY_BE_ZERO = frozenset(
-    ("queue_length", "queue_seconds", "idempotency_seconds", "idempotency_bytes")
-)
+_MAY_BE_ZERO = frozenset(("queue_length", "queue_seconds"))
 _PATH = re.compile(r"/\S*")
 _OPERATION = re.compile(r"[A-Z]+ /\S*")
 _HOST = re.compile(r"\*|(\*\.)?([\w\-.]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?")
@@ -106,8 +104,6 @@ class GuardSettings:
         `long_slots`. All others begin at once.
     queue_length: the most requests that wait for the slots of a kind.
     queue_seconds: the longest time that one waits.
-    idempotency_seconds: how long the answer to an `Idempotency-Key` is kept.
-    idempotency_bytes: the most bytes of kept answers; the oldest make room.
     public_paths: the paths that need no key.
     metrics_access: "key" asks for a key for /metrics, "loopback" for a key or a client on this
         machine, "open" for nothing.
@@ -133,8 +129,6 @@ class GuardSettings:
     long_slots: int = 2
     queue_length: int = 256
     queue_seconds: float = 10.0
-    idempotency_seconds: float = 86_400.0
-    idempotency_bytes: int = 32 * MIB
     public_paths: tuple[str, ...] = PUBLIC_PATHS
     metrics_access: Literal["key", "loopback", "open"] = "loopback"
 

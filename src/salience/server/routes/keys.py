@@ -174,7 +174,6 @@ async def _with_secret(
     call: Call, event: str, change: Callable[..., NewKey], *args: Any, **options: Any
 ) -> Response:
     """The answer with a new secret, which is kept nowhere."""
-    call.request.state.keeps_nothing = True
     made = await in_thread(change, *args, **options)
     _log_event(call, event, made.key)
     return answer(made, 201 if event == "made" else 200)

@@ -221,11 +221,12 @@ async def delete_all(call: Call) -> Response:
     """Erase by ids, by a filter, or all."""
     ids, filters, whole = (call.take(name) for name in ("ids", "filters", "all"))
     if ids is not None:
-        erased = await call.memory.delete_many(ids)
+        erased = await call.done_once("delete_many", {"ids": ids})
         restored = list(erased.restored)
         return answer({"deleted": int(erased), "receipt": None, "restored": restored})
     namespace = call.namespace if whole else None
-    receipt = await call.memory.delete_all(filters, namespace=namespace)
+    erasing = {"filters": filters, "namespace": namespace}
+    receipt = await call.done_once("delete_all", erasing)
     whole_receipt, restored = receipt.to_dict(), list(receipt.restored)
     return answer({"deleted": receipt.memories, "receipt": whole_receipt, "restored": restored})
 
@@ -257,7 +258,7 @@ async def update(call: Call) -> Response:
 )
 async def delete(call: Call) -> Response:
     """Erase one, if it has the version that is asked for."""
-    erased = await call.memory.delete(call.id, if_version=call.if_match())
+    erased = await call.done_once("delete", {"id": call.id, "if_version": call.if_match()})
     if not erased:
         raise not_found(call.id, call.namespace)
     if erased.restored:

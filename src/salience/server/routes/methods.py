@@ -141,10 +141,10 @@ def _endpoint(row: Row, method: Callable[..., Any]) -> Endpoint:
         arguments = {**row.defaults, **call.arguments}
         if tells and EVENTS in call.request.headers.get("accept", ""):
             return await _told(row, call, arguments)
-        if row.once:
-            result = await call.done_once(row.name, arguments)
-        else:
+        if row.is_repeatable:
             result = await row.of(call.memory)(**arguments)
+        else:
+            result = await call.done_once(row.name, arguments)
         if row.absent is not NOT_GIVEN and result == row.absent:
             what = "question" if row.path.startswith("/questions/") else "memory"
             raise not_found(call.id, call.namespace, what)
@@ -167,7 +167,7 @@ async def _told(row: Row, call: Call, arguments: Mapping[str, Any]) -> Response:
         line = {"progress": {"step": "".join(steps) or row.word, "done": done, "of": of}}
         loop.call_soon_threadsafe(lines.put_nowait, line)
 
-    running = asyncio.create_task(row.of(call.memory)(**arguments, progress=progress))
+    running = asyncio.create_task(call.done_once(row.name, arguments, progress=progress))
     running.add_done_callback(lambda _: lines.put_nowait(None))
     try:
         first = await lines.get()

@@ -198,5 +198,8 @@ CREATE TABLE erasures (
     memories INTEGER NOT NULL, -- how many
     ids BLOB NOT NULL, -- hashes of their ids, after each other
     checksum INTEGER,
+    key TEXT, -- the idempotency key of the erasure
+    body TEXT, -- the hash of all that its request gave
     PRIMARY KEY (namespace, seq)
 ) WITHOUT ROWID;
+CREATE INDEX erasures_by_key ON erasures (namespace, key) WHERE key IS NOT NULL;

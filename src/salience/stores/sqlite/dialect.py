@@ -12,6 +12,7 @@ from typing import Any
 from salience.records.fields import FIELDS
 from salience.records.filters import Filter, filter_fields, passes
 from salience.records.record import Embedding
+from salience.records.tombstones import Tombstone
 from salience.stores import codec
 from salience.stores.sqlite.row_checksums import DERIVED, Insert, checksum_of
 from salience.stores.sqlite.statements import (
@@ -47,7 +48,7 @@ _INSERTS = {
     "events": Insert(
         "events", ("space", "seq", "memory", "type", "at", "actor", "session", "payload")
     ),
-    "erasures": Insert("erasures", ("namespace", "seq", "at", "actor", "kind", "memories", "ids")),
+    "erasures": Insert("erasures", Tombstone._fields),
     "former_vectors": Insert("former_vectors", ("space", "memory", "event", "name", "vector")),
 }
 _REPLACES = {

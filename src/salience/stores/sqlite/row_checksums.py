@@ -31,7 +31,7 @@ CHECKED = {
     "spaces": ("space", "name"),
     "meta": ("key", "value"),
     "access_keys": ("id", "version", "entry"),
-    "erasures": ("namespace", "seq", "at", "actor", "kind", "memories", "ids"),
+    "erasures": ("namespace", "seq", "at", "actor", "kind", "memories", "ids", "key", "body"),
 }
 """The columns of each table whose values its checksums are of, in order."""
 _BYTES = frozenset(

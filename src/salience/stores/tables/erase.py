@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
-from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -195,8 +194,8 @@ def _bury(
         return
     [[[place]]] = send(dialect.reserve(namespace, 1))
     who = (codec.encode("created_at", erasing.at), erasing.actor, erasing.kind)
-    hashes = id_hashes(namespace, ids)
-    send(*dialect.insert("erasures", [(name_hash(namespace), place, *who, len(ids), hashes)]))
+    what = (len(ids), id_hashes(namespace, ids), erasing.key, erasing.body)
+    send(*dialect.insert("erasures", [(name_hash(namespace), place, *who, *what)]))
 
 
 def erase_user(op: Delete, after: int, dialect: Dialect, send: Send) -> tuple[Erasure, int | None]:
@@ -317,8 +316,7 @@ def adding_up(tally: Tally) -> Iterator[None]:
 def let_hold(
     namespace: str,
     memories: Sequence[ErasedMemory],
-    at: datetime | None,
-    actor: str | None,
+    erasing: Erasing | None,
     dialect: Dialect,
     send: Send,
 ) -> tuple[str, ...]:
@@ -328,7 +326,7 @@ def let_hold(
     that one instead: of Porto, Lisbon and Faro, without Lisbon Faro holds, and not Porto.
     """
     gone = [memory.id for memory in memories]
-    if at is None or not gone:
+    if erasing is None or not gone:
         return ()
     out, into = send(
         shared(f"{_SUCCESSIONS} source $any_text", (namespace, gone)),
@@ -353,7 +351,7 @@ def let_hold(
         if heir != target and (target, type) not in kept
     }
     kept |= {(target, type) for _, target, type in handed}
-    _hand_on(namespace, sorted(handed), at, actor, dialect, send)
+    _hand_on(namespace, sorted(handed), erasing, dialect, send)
     states = states_by_id(rows, dialect)
     free = {
         target
@@ -362,7 +360,7 @@ def let_hold(
         and target in states
         and states[target]["status"] == _STATUS_OF_LINK[type]
     }
-    restoring = _restoring(namespace, {id: states[id] for id in sorted(free)}, at, actor, send)
+    restoring = _restoring(namespace, {id: states[id] for id in sorted(free)}, erasing, send)
     if restoring:
         log = Log(namespace, restoring)
         own = {id: states[id] for id in free}
@@ -391,14 +389,14 @@ def _heirs(into: Iterable[tuple[str, ...]], erased: set[str]) -> dict[str, set[s
 def _hand_on(
     namespace: str,
     links: Sequence[_Key],
-    at: datetime,
-    actor: str | None,
+    erasing: Erasing,
     dialect: Dialect,
     send: Send,
 ) -> None:
     """Link memories with what they have superseded through others."""
     if not links:
         return
+    at, actor = erasing.at, erasing.actor
     made = [Link(namespace, *link, 1.0, at) for link in links]
     sources = sorted({link.source for link in made})
     select = "SELECT id, sequence FROM memories WHERE $own AND id $any_text"
@@ -422,8 +420,7 @@ def _hand_on(
 def _restoring(
     namespace: str,
     states: Mapping[str, dict[str, Any]],
-    at: datetime,
-    actor: str | None,
+    erasing: Erasing,
     send: Send,
 ) -> tuple[Event, ...]:
     """The events by which memories become again what they were before they were superseded."""
@@ -433,8 +430,9 @@ def _restoring(
     for event in reversed(events(Events(namespace, tuple(states)), send)):
         payloads.setdefault(event.id, []).append(event.payload)
     before = {id: _before(state, payloads.get(id, ())) for id, state in states.items()}
+    note = {"restored": True, **erasing.note}
     return tuple(
-        Event("status", id, at, actor, payload={"set": values, "restored": True})
+        Event("status", id, erasing.at, erasing.actor, payload={"set": values, **note})
         for id, values in before.items()
     )
 

@@ -268,17 +268,19 @@ def former_vectors(
 
 
 def _select_tombstones(op: Events) -> Statement:
-    """Read the tombstones of a namespace after a place of its log."""
+    """Read the tombstones of a namespace after a place of its log, all or those of some keys."""
+    keys = () if op.keys is None else (list(op.keys),)
     return shared(
-        "SELECT at, actor, kind, memories, seq FROM erasures WHERE namespace = %s AND seq > %s",
-        (name_hash(op.namespace), op.after),
+        "SELECT at, actor, kind, key, body, memories, seq FROM erasures WHERE namespace = %s "
+        f"AND seq > %s{' AND key $any_text' if keys else ''}",
+        (name_hash(op.namespace), op.after, *keys),
     )
 
 
 def _tombstones(rows: Iterable[Sequence[Any]]) -> list[Event]:
     return [
-        Erasing(codec.decode("created_at", at), actor, kind).event(memories, seq)
-        for at, actor, kind, memories, seq in rows
+        Erasing(codec.decode("created_at", at), *how).event(memories, seq)
+        for at, *how, memories, seq in rows
     ]
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from salience.lazily import dataclass, field
+from salience.lazily import dataclass, field, replace
 from salience.records.events import Event, edit_event, link_event, unlink_event, write_event
 from salience.records.record import Draft, Edit, MemoryRecord
 from salience.retrieval.operations import OWNER_FIELDS, FindByHash, KeyOfOwner, Put
@@ -317,8 +317,10 @@ def _link_events(batch: NamespaceBatch, op: Put) -> Iterator[LogEntry]:
                 yield batch.known[link.source], unlink_event(link, op.actor, op.at)
     for link in op.links:
         if link.namespace == batch.namespace and link.source in batch.known:
-            is_brought = link.key in op.brought
-            yield batch.known[link.source], link_event(link, op.actor, op.at, brought=is_brought)
+            event = link_event(link, op.actor, op.at, brought=link.key in op.brought)
+            if op.note and link is op.links[0]:
+                event = replace(event, payload={**event.payload, **op.note})
+            yield batch.known[link.source], event
 
 
 def _link_commands(op: Put, dialect: Dialect) -> list[Command]:

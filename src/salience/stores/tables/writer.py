@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
+from salience.records.tombstones import Erasing
 from salience.retrieval.erasure import Erasure, Tally
 from salience.retrieval.operations import (
     WORK_NOTES,
@@ -152,9 +153,9 @@ class TableWriter(ABC):
         memories = [erase.ErasedMemory(*row) for row in rows]
         restored: tuple[str, ...] = ()
         if alone:  # else other events of the same transaction say what holds
-            at = op.again if op.erasing is None else op.erasing.at
-            actor = None if op.erasing is None else op.erasing.actor
-            restored = erase.let_hold(op.namespace, memories, at, actor, self.dialect, send)
+            again = None if op.again is None else Erasing(op.again, None, "delete")
+            erasing = op.erasing or again
+            restored = erase.let_hold(op.namespace, memories, erasing, self.dialect, send)
         erasure, is_empty = erase.erase(op.namespace, memories, op.erasing, self.dialect, send)
         return replace(erasure, restored=restored), is_empty
 

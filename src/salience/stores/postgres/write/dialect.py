@@ -66,6 +66,8 @@ _COLUMNS: dict[str, dict[str, str]] = {
         "kind": "text",
         "memories": "int4",
         "ids": "bytea",
+        "key": "text",
+        "body": "text",
     },
     "former_vectors": {
         "namespace": "text",
