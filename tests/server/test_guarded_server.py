@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -16,25 +15,21 @@ KEY = {"Idempotency-Key": "one"}
 
 
 def test_a_memory_is_added_once_however_often_its_request_comes(tmp_path: Path) -> None:
-    """Replayed by the process, and after a restart, by the store."""
     db = tmp_path / "memory.db"
     with real_server(db) as server, server.client() as client:
         first = client.post("/memories", json=BODY, headers=KEY)
-        again = client.post("/memories", json=BODY, headers={"Idempotency-Key": '"one"'})
-        assert (first.status_code, again.status_code) == (201, 201)
-        assert again.content == first.content
-        assert again.headers["idempotency-replayed"] == "true"
+        assert first.status_code == 201
+        assert "idempotency-replayed" not in first.headers
         other = client.post("/memories", json={"content": "Ben."}, headers=KEY)
         assert other.status_code == 422
         assert server.stop() == 0
     with real_server(db) as server, server.client() as client:
-        replayed = client.post("/memories", json=BODY, headers=KEY)
-        assert replayed.headers["idempotency-replayed"] == "true"
-        again = client.post("/memories", json=BODY, headers=KEY)
-        assert again.headers["idempotency-replayed"] == "true"
+        for key in ("one", '"one"'):
+            again = client.post("/memories", json=BODY, headers={"Idempotency-Key": key})
+            assert (again.status_code, again.json()["id"]) == (201, first.json()["id"])
+            assert again.headers["idempotency-replayed"] == "true"
         metrics = client.get("/metrics").text
         assert 'method="POST",route="/v1/memories",status="201"} 2.0' in metrics
-        assert replayed.json()["id"] == first.json()["id"]
         assert client.post("/memories/count").json() == {"count": 1}
 
 
@@ -95,41 +90,3 @@ def test_no_page_of_another_site_reaches_an_operation(
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["instance"] == answer.headers["x-request-id"]
-
-
-@pytest.mark.parametrize(
-    ("path", "body", "status"),
-    [
-        ("/feedback", {"id": "a", "kind": "useful"}, 200),
-        ("/memories/a/pin", {"if_version": 1}, 200),
-        ("/supersede", {"old": "a", "new": "b", "if_version": 1}, 204),
-        ("/memories/a", {"importance": 0.9}, 200),
-        ("/memories/a", {"content": "Ana moved to Porto.", "if_version": 1}, 200),
-    ],
-)
-def test_a_change_of_one_memory_is_made_once_also_after_a_restart(
-    path: str, body: dict[str, Any], status: int, tmp_path: Path
-) -> None:
-    """The answer is made of the memory as it is, so none is kept that quotes it."""
-    db, method = tmp_path / "memory.db", "PATCH" if path == "/memories/a" else "POST"
-    with real_server(db) as server, server.client() as client:
-        for id in "ab":
-            client.post("/memories", json={"id": id, "content": f"Ana has a boat named {id}."})
-        first = client.request(method, path, json=body, headers=KEY)
-        assert first.status_code == status
-        again = client.request(method, path, json=body, headers=KEY)
-        assert (again.status_code, again.content) == (status, first.content)
-        assert again.headers["idempotency-replayed"] == "true"
-        events = client.get("/memories/a/history").json()["events"]
-        assert server.stop() == 0
-    with real_server(db) as server, server.client() as client:
-        again = client.request(method, path, json=body, headers=KEY)
-        assert (again.status_code, again.content) == (status, first.content)
-        assert again.headers["idempotency-replayed"] == "true"
-        assert again.headers.get("etag") == first.headers.get("etag")
-        other = client.request(method, path, json={**body, "if_version": 7}, headers=KEY)
-        assert (other.status_code, other.json()["code"]) == (422, "KeyReused")
-        assert other.json()["errors"][0]["field"] == "Idempotency-Key"
-        assert client.get("/memories/a/history").json()["events"] == events
-        client.request("DELETE", "/memories/a")
-        assert client.request(method, path, json=body, headers=KEY).status_code == 404

@@ -18,7 +18,7 @@ from salience.records import validation
 from salience.stores import migrate
 from salience.stores.postgres.sql.columns import VERSION
 from salience.testing import WordHashEmbedder
-from support.older_files import without_guard
+from support.older_files import without_guard, without_last_columns
 from support.shared_postgres import Databases
 
 NAME = "Zoë Ångström"
@@ -59,12 +59,13 @@ def older(address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
     if address.startswith("sqlite"):
         with closing(sqlite3.connect(address.removeprefix("sqlite:///"))) as db:
             without_guard(db)
-            db.execute("ALTER TABLE memories DROP COLUMN derived_by")  # of version 26
+            without_last_columns(db)
             db.execute("PRAGMA user_version = 21")
     else:
         with psycopg.connect(address, autocommit=True) as connection:
             connection.execute("UPDATE salience.meta SET value = '15' WHERE key = 'schema'")
-            connection.execute("ALTER TABLE salience.erasures DROP COLUMN ids")  # of version 17
+            for column in ("ids", "key", "body"):  # of versions 17 and 21
+                connection.execute(f"ALTER TABLE salience.erasures DROP COLUMN {column}".encode())
             connection.execute(_BEFORE_18)
             rename = f"ALTER TABLE salience.spaces RENAME COLUMN {VERSION} TO version"
             connection.execute(rename.encode())

@@ -50,7 +50,6 @@ class Guarded:
             _route("/v1/search", self.search, "POST"),
             _route("/v1/feedback", self.search, "POST"),
             _route("/v1/flush", self.flush, "POST"),
-            _route("/v1/users/delete", self.forget, "POST"),
             _route("/v1/memories/{id}", self.memory, "GET", "PATCH"),
             _route("/v1/load", self.take, "POST"),
             _route("/v1/export", self.give),
@@ -80,10 +79,6 @@ class Guarded:
 
     async def flush(self, request: Request) -> Response:
         return Response(status_code=204)
-
-    async def forget(self, request: Request) -> Response:
-        request.state.erased_in = ""
-        return JSONResponse({"erased": 1})
 
     async def memory(self, request: Request) -> Response:
         return JSONResponse({"id": request.path_params["id"]}, headers={"ETag": '"1"'})

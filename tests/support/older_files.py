@@ -9,6 +9,14 @@ def without_guard(db: sqlite3.Connection) -> None:
     db.execute("ALTER TABLE counter DROP COLUMN schemas")
 
 
+def without_last_columns(db: sqlite3.Connection) -> None:
+    """Take out the columns of schemas 26 and 27."""
+    db.execute("ALTER TABLE memories DROP COLUMN derived_by")
+    db.execute("DROP INDEX erasures_by_key")
+    for column in ("key", "body"):
+        db.execute(f"ALTER TABLE erasures DROP COLUMN {column}")
+
+
 def without_places(db: sqlite3.Connection) -> None:
     """Let numbers be those of the file again, and not of each namespace; without checksums."""
     without_guard(db)

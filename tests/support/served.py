@@ -41,6 +41,7 @@ NOT_OVER_HTTP = {
     "test_a_call_that_is_killed_has_done_all_or_nothing": _OPERATIONS,
     "test_an_unseen_memory_is_in_the_way": _OPERATIONS,
     "test_a_change_with_an_idempotency_key_is_made_once": "over HTTP a header has the key",
+    "test_an_erasure_with_an_idempotency_key_tells_all_that_it_erased": "so it has",
     "test_undoing_is_one_write": _OPERATIONS,
     "test_sync_and_async_agree": "two memories over one store are compared",
 }

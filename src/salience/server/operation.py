@@ -116,8 +116,8 @@ class Call:
             records = await self.memory.get_many(arguments["ids"])
             return {each.id: each.status for each in records if each is not None}
         if BY_NAME[name].scope == UPKEEP:
-            what = "all or a part of its work" if run is None else f"the run {run}"
-            detail = f"the first request of this idempotency key has done {what}; see GET /v1/events"
+            done = "all or a part of its work" if run is None else f"the run {run}"
+            detail = f"the first request of this idempotency key did {done}; see GET /v1/events"
             raise Refused(Problem("RequestDone", detail))
         return await self.memory.get(event.id or "")
 

@@ -247,5 +247,5 @@ def _keyed(op: Any, once: Once) -> Any:
             event = replace(event, payload={**event.payload, **key})
             return replace(op, events=(event, *others))
         case Delete(erasing=Erasing() as erasing):
-            return replace(op, erasing=replace(erasing, **key))
+            return replace(op, erasing=replace(erasing, key=once.key, body=once.body))
     return op

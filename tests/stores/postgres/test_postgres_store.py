@@ -207,6 +207,7 @@ def test_a_chat_that_an_older_program_continued_is_no_use_of_it(empty: str) -> N
             "UPDATE salience.events SET payload = (payload::jsonb - 'continued')::json"
         )
         connection.execute("UPDATE salience.memories SET write_count = 7, accesses = '{1, 2, 3}'")
+        connection.execute("ALTER TABLE salience.erasures DROP COLUMN key, DROP COLUMN body")
         connection.execute("UPDATE salience.meta SET value = '19' WHERE key = 'schema'")
     migrate(empty)
     with opened(empty) as memory:

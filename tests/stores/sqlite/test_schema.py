@@ -15,6 +15,7 @@ from salience.stores.sqlite import connection
 from salience.stores.sqlite.row_checksums import checksum_of, renew_checksums
 from salience.stores.sqlite.statements import checksum
 from salience.write.chat import Mode
+from support.older_files import without_last_columns
 
 
 def schema(path: Path) -> dict[str, Any]:
@@ -59,7 +60,7 @@ def test_a_new_file_has_the_schema_of_a_migrated_one(
 OTHER_SCHEMAS = {
     "ALTER TABLE links ADD COLUMN other TEXT": "the table links is not declared",
     "ALTER TABLE links RENAME COLUMN weight TO heft": "the table links is not declared",
-    "DROP TABLE erasures; CREATE TABLE erasures AS SELECT * FROM notes": "the table erasures",
+    "DROP TABLE erasures; CREATE TABLE erasures AS SELECT * FROM notes": "erasures",
     "DROP INDEX links_by_target; CREATE INDEX links_by_target ON links (target)": "links_by",
     "DROP TRIGGER only_this_schema": "the trigger only_this_schema is missing",
 }
@@ -94,7 +95,7 @@ def test_the_last_step_that_computes_features_is_for_those_of_today(tmp_path: Pa
         db.create_function("checksum", -1, checksum, deterministic=True)
         db.execute("UPDATE memories SET features = zeroblob(length(features))")
         renew_checksums(db)
-        db.execute("ALTER TABLE memories DROP COLUMN derived_by")  # which a later step adds
+        without_last_columns(db)
         db.execute(f"PRAGMA user_version = {migrations('sqlite').index(computing[-1])}")
     with Memory.open(path) as memory:
         assert memory.search("When is the concert?")[0].id == "new"
@@ -119,7 +120,7 @@ def test_a_chat_that_an_older_program_continued_is_no_use_of_it(tmp_path: Path, 
             "UPDATE memories SET write_count = 7, accesses = zeroblob(24) "
             "WHERE sequence IN (SELECT memory FROM events WHERE payload LIKE '%heron%')"
         )
-        db.execute("ALTER TABLE memories DROP COLUMN derived_by")
+        without_last_columns(db)
         db.execute("PRAGMA user_version = 25")
     with Memory.open(path, embedder=None) as memory:
         assert {each.id: len(each.accesses) for each in memory.get_all()} == chunks

@@ -296,12 +296,26 @@ class SameFacts(StoreCase):
             "judged": lambda own: own.feedback("key", "useful"),
             "set": lambda own: own.update("key", importance=0.9),
             "edited": lambda own: own.update("key", content=PORTO),
+            "used": lambda own: own.touch("key"),
+            "linked": lambda own: own.link("key", "key"),
         }
         for key, change in changes.items():
             made = self._at_once([lambda: is_made(change, key) for _ in range(3)])  # noqa: B023
             assert sorted(made) == [False, False, True], key
         types = [event.type for event in memory.history("key").events]
-        assert types == ["write", "feedback", "edit", "edit"]
+        assert types == ["write", "feedback", "edit", "edit", "reference", "link"]
+
+    def test_an_erasure_with_an_idempotency_key_tells_all_that_it_erased(
+        self, memory: Memory
+    ) -> None:
+        memory.add(KEY, id="key")
+
+        def erased() -> int:
+            own = memory.for_namespace(memory.namespace)
+            own._core.once = Once.of("k", "what is asked", erases=True)
+            return own.delete("key")
+
+        assert self._at_once([erased] * 3) == [1, 1, 1]
 
     def test_an_unseen_memory_is_in_the_way(self, memory: Memory) -> None:
         answers: list[Any] = []

@@ -43,8 +43,8 @@ with Memory.open(url, **settings) as memory:
     memory.pin("lisbon")
     memory.archive("fever")
     memory.delete("gone")
-    memory.within("other").add("The other namespace has a heron.", id="heron")
-    memory.flush()
+    memory.for_namespace("other").add("The other namespace has a heron.", id="heron")
+    memory.upkeep.flush()
 with Keyring.open(url) as keys:
     keys.create("*", "memories:read", name="reader")
 """
