@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INTERFACE 5 /* raised with each change of what a function takes or gives */
+#define INTERFACE 6 /* raised with each change of what a function takes or gives */
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define X86 1
@@ -79,7 +79,7 @@ static int refuse(const char *name, const char *problem)
 }
 
 /* One letter for each type: d, f: floats of 8 and 4 bytes; q, i: whole numbers of 8 and 4;
-   Q, H, B: without a sign, of 8, 2 and 1; b: of one byte, true or false. */
+   h, c: of 2 and 1; Q, H, B: without a sign, of 8, 2 and 1; b: of one byte, true or false. */
 static int is_type(const Py_buffer *view, char type)
 {
     const char *format = view->format ? view->format : "B";
@@ -93,8 +93,10 @@ static int is_type(const Py_buffer *view, char type)
     case 'q': return strchr("qln", *format) && view->itemsize == 8;
     case 'i': return strchr("il", *format) && view->itemsize == 4;
     case 'Q': return strchr("QLN", *format) && view->itemsize == 8;
-    case 'H': return *format == 'H';
-    case 'B': return *format == 'B';
+    case 'H':
+    case 'h':
+    case 'B': return *format == type;
+    case 'c': return *format == 'b';
     default: return *format == '?';
     }
 }
@@ -238,31 +240,71 @@ INLINE void signs_loop(const uint64_t *const *signs, Size words, Size count, con
     }
 }
 
-#define QUERY_BITS 4
+#define NEAREST_WHOLE 12582912.0f /* 3 * 2^22: added and taken away, it leaves a whole number */
+#define LARGEST_BYTE 127
 
-/* An estimate of q . x by two-bit codes: see `QuantizedVectors.similarity`. `room` is for
-   QUERY_BITS + 1 numbers for each word of a code. */
-INLINE void codes_loop(const uint64_t *codes, Size words, const uint64_t *query,
-                       const int64_t *places, Size count, uint64_t *room, int32_t *similarities)
+/* The bytes c of some numbers x of a vector, at most LANES of them: (x - s c)^2 is added to each. */
+INLINE void reduce_part(const float *x, Size count, float factor, float scale, int8_t *c, float *missed)
 {
-    uint64_t *bits[QUERY_BITS], *high = room + QUERY_BITS * 2 * words; /* for signs, then for sizes */
-    for (int b = 0; b < QUERY_BITS; b++)
-        bits[b] = room + b * 2 * words;
-    for (Size w = 0; w < 2 * words; w++) {
-        high[w] = w < words;
-        for (int b = 0; b < QUERY_BITS; b++)
-            bits[b][w] = query[b * words + w % words];
+    for (Size l = 0; l < count; l++) {
+        float whole = (x[l] * factor + NEAREST_WHOLE) - NEAREST_WHOLE, rest = x[l] - whole * scale;
+        c[l] = (int8_t)whole;
+        missed[l] += rest * rest;
     }
+}
+
+/* The bytes c of vectors x, and for each s = max |x_i| / 127 and no less than |x - s c|. What is no
+   vector of numbers has an infinite bound, so that it is always compared. */
+INLINE void reduce_loop(const float *rows, Size width, Size count, int8_t *bytes, float *bounds)
+{
+    for (Size i = 0; i < count; i++, rows += width, bytes += width) {
+        float missed[LANES] = {0.0f}, largest, sum = 0.0f;
+        int32_t bits = 0; /* those of numbers without a sign are in their order, and NaN is last */
+        for (Size k = 0; k < width; k++) {
+            int32_t own;
+            memcpy(&own, rows + k, sizeof own);
+            own &= INT32_MAX;
+            bits = own > bits ? own : bits;
+        }
+        memcpy(&largest, &bits, sizeof largest);
+        int sound = largest <= 1e30f, known = sound && largest > 1e-30f;
+        float scale = known ? largest / LARGEST_BYTE : 0.0f, factor = known ? 1.0f / scale : 0.0f;
+        Size k = 0;
+        if (known) {
+            for (; k + LANES <= width; k += LANES)
+                reduce_part(rows + k, LANES, factor, scale, bytes + k, missed);
+            reduce_part(rows + k, width - k, factor, scale, bytes + k, missed);
+        } else
+            memset(bytes, 0, (size_t)width);
+        for (int l = 0; l < LANES; l++)
+            sum += missed[l];
+        bounds[2 * i] = scale;
+        bounds[2 * i + 1] = sound ? sqrtf(sum) * 1.001f + 1e-5f : INFINITY;
+    }
+}
+
+#define EXACT_SUM 256 /* products of a byte and two bytes: so many fit into four */
+
+/* An estimate of q . x for the vectors at some places (all for NULL) by their bytes: see
+   `VectorBytes`. */
+INLINE void bytes_loop(const int8_t *bytes, Size width, const int16_t *query, const float *bounds,
+                       double step, const int64_t *places, Size count, double *estimates)
+{
     for (Size i = 0; i < count; i++) {
-        const uint64_t *own = codes + places[i] * 2 * words;
-        if (i + AHEAD < count)
-            PREFETCH(codes + places[i + AHEAD] * 2 * words);
-        uint64_t total = 0; /* which may pass through 0 and come back */
-        for (Size w = 0; w < 2 * words; w++)
-            total += (BITS(own[w] & bits[0][w]) + (BITS(own[w] & bits[1][w]) << 1) +
-                      (BITS(own[w] & bits[2][w]) << 2) - (BITS(own[w] & bits[3][w]) << 3))
-                     << high[w];
-        similarities[i] = (int32_t)(int64_t)total;
+        Size at = places ? places[i] : i;
+        const int8_t *own = bytes + at * width;
+        if (places && i + AHEAD < count)
+            for (Size k = 0; k < width; k += 64)
+                PREFETCH(bytes + places[i + AHEAD] * width + k);
+        int64_t total = 0;
+        for (Size start = 0; start < width; start += EXACT_SUM) {
+            Size end = width - start < EXACT_SUM ? width : start + EXACT_SUM;
+            int32_t sum = 0;
+            for (Size k = start; k < end; k++)
+                sum += (int32_t)own[k] * query[k];
+            total += sum;
+        }
+        estimates[i] = (double)bounds[2 * at] * step * (double)total;
     }
 }
 
@@ -559,8 +601,9 @@ typedef struct {
     const char *name;
     void (*cosines)(const float *, Size, const double *, const int64_t *, Size, double *);
     void (*signs)(const uint64_t *const *, Size, Size, const uint64_t *, uint16_t *);
-    void (*codes)(const uint64_t *, Size, const uint64_t *, const int64_t *, Size, uint64_t *,
-                  int32_t *);
+    void (*reduce)(const float *, Size, Size, int8_t *, float *);
+    void (*bytes)(const int8_t *, Size, const int16_t *, const float *, double, const int64_t *, Size,
+                  double *);
     int (*formula)(const int32_t *, Size, const Values *, Size, Value *, double *, uint8_t *);
 } Variant;
 
@@ -575,11 +618,16 @@ typedef struct {
     {                                                                                              \
         signs_loop(signs, words, count, query, distances);                                         \
     }                                                                                              \
-    with static void codes_##suffix(const uint64_t *codes, Size words, const uint64_t *query,      \
-                                    const int64_t *places, Size count, uint64_t *room,             \
-                                    int32_t *similarities)                                         \
+    with static void reduce_##suffix(const float *rows, Size width, Size count, int8_t *bytes,     \
+                                     float *bounds)                                                \
     {                                                                                              \
-        codes_loop(codes, words, query, places, count, room, similarities);                        \
+        reduce_loop(rows, width, count, bytes, bounds);                                            \
+    }                                                                                              \
+    with static void bytes_##suffix(const int8_t *bytes, Size width, const int16_t *query,         \
+                                    const float *bounds, double step, const int64_t *places,       \
+                                    Size count, double *estimates)                                 \
+    {                                                                                              \
+        bytes_loop(bytes, width, query, bounds, step, places, count, estimates);                   \
     }                                                                                              \
     with static int formula_##suffix(const int32_t *code, Size count, const Values *values,        \
                                      Size rows, Value *given, double *block, uint8_t *steps)       \
@@ -596,10 +644,10 @@ COMPILED(avx512, WITH_AVX512)
 
 static const Variant VARIANTS[] = {
 #ifdef X86
-    {"avx512", cosines_avx512, signs_avx512, codes_avx512, formula_avx512},
-    {"avx2", cosines_avx2, signs_avx2, codes_avx2, formula_avx2},
+    {"avx512", cosines_avx512, signs_avx512, reduce_avx512, bytes_avx512, formula_avx512},
+    {"avx2", cosines_avx2, signs_avx2, reduce_avx2, bytes_avx2, formula_avx2},
 #endif
-    {"plain", cosines_plain, signs_plain, codes_plain, formula_plain},
+    {"plain", cosines_plain, signs_plain, reduce_plain, bytes_plain, formula_plain},
 };
 #define VARIANT_COUNT (int)(sizeof VARIANTS / sizeof VARIANTS[0])
 
@@ -694,30 +742,29 @@ static Size keep_best(int64_t *places, double *scores, Size count, Size wanted, 
     return kept;
 }
 
-/* Keep the places with the `wanted` best similarities, and those as good as the last of them. */
-static Size keep_similar(int64_t *places, const int32_t *similarities, Size count, Size wanted)
+/* Keep the places that may be among the `wanted` nearest, by estimates that are wrong by no more
+   than the bounds of each allow. A NaN or an infinite bound keeps its place. */
+static Size keep_possible(int64_t *places, const double *estimates, Size count, Size wanted,
+                          const float *bounds, double length, double width)
 {
     if (count <= wanted)
         return count;
-    int64_t low = similarities[0], high = similarities[0];
-    for (Size i = 1; i < count; i++) {
-        low = similarities[i] < low ? similarities[i] : low;
-        high = similarities[i] > high ? similarities[i] : high;
-    }
-    Size *counts = calloc((size_t)(high - low) + 1, sizeof(Size));
-    if (!counts)
-        return -1;
+    Size counts[BUCKETS] = {0};
+    double scale = (BUCKETS - 1) / 2.0;
+#define ERROR(i) (length * bounds[2 * places[i] + 1] + width * bounds[2 * places[i]] + 1e-5)
     for (Size i = 0; i < count; i++)
-        counts[similarities[i] - low]++;
-    int64_t least = high;
-    for (Size above = counts[high - low]; above < wanted; above += counts[least - low])
-        least--;
-    free(counts);
+        counts[bucket_of(estimates[i] - ERROR(i), -1.0, scale)]++;
+    int bucket = BUCKETS - 1;
+    for (Size above = counts[bucket]; above < wanted; above += counts[bucket])
+        bucket--;
+    double least = bucket ? bucket / scale - 1.0 - 1e-6 : -INFINITY;
     Size kept = 0;
     for (Size i = 0; i < count; i++) {
+        int is_far = estimates[i] + ERROR(i) < least;
         places[kept] = places[i];
-        kept += similarities[i] >= least;
+        kept += !is_far;
     }
+#undef ERROR
     return kept;
 }
 
@@ -769,38 +816,6 @@ done:
     return answer;
 }
 
-/* nearest(vectors, query, allowed or None, depth, places, cosines) -> how many were written:
-   the `depth` nearest, and those as near as the last, by place. */
-static PyObject *py_nearest(PyObject *module, PyObject *const *given, Size count)
-{
-    Held held = {NULL};
-    Array vectors, query, allowed = {NULL, 0, 0}, places, cosines;
-    Size depth, found = 0;
-    PyObject *answer = NULL;
-    if (!arguments(count, 6) || !take(&held, given[0], "vectors", 'f', 2, -1, READ, &vectors) ||
-        !take(&held, given[1], "query", 'd', 1, vectors.width, READ, &query) ||
-        (given[2] != Py_None && !take(&held, given[2], "allowed", 'b', 1, vectors.rows, READ, &allowed)) ||
-        !take_number(given[3], "depth", 1, &depth) ||
-        !take(&held, given[4], "places", 'q', 1, vectors.rows, WRITE, &places) ||
-        !take(&held, given[5], "cosines", 'd', 1, vectors.rows, WRITE, &cosines))
-        goto done;
-    int64_t *at = places.data;
-    Py_BEGIN_ALLOW_THREADS
-    const uint8_t *passes = allowed.data;
-    for (Size i = 0; i < vectors.rows; i++) {
-        at[found] = i;
-        found += !passes || passes[i];
-    }
-    chosen->cosines(vectors.data, vectors.width, query.data, passes ? at : NULL, found,
-                    cosines.data);
-    found = keep_best(at, cosines.data, found, depth, -1.0, 1.0);
-    Py_END_ALLOW_THREADS
-    answer = found < 0 ? PyErr_NoMemory() : PyLong_FromSsize_t(found);
-done:
-    release(&held);
-    return answer;
-}
-
 /* The words of signs, one array for each word, to be freed, and the query's. */
 static int take_signs(Held *held, PyObject *arrays, PyObject *own, const uint64_t ***signs,
                       Size *words, Size *count, Array *query)
@@ -846,59 +861,87 @@ done:
     return answer;
 }
 
-/* nearest_by_codes(vectors, query, allowed or None, depth, signs, query_signs, codes, query_codes,
-   rows, wanted, places, cosines) -> how many were written. Of the vectors, more than `rows` have
-   the nearest signs; of these the `wanted` nearest codes are compared exactly. */
-static PyObject *py_nearest_by_codes(PyObject *module, PyObject *const *given, Size count)
+/* reduce(vectors, bytes, bounds): see `VectorBytes` */
+static PyObject *py_reduce(PyObject *module, PyObject *const *given, Size count)
+{
+    Held held = {NULL};
+    Array vectors, bytes, bounds;
+    PyObject *answer = NULL;
+    if (!arguments(count, 3) || !take(&held, given[0], "vectors", 'f', 2, -1, READ, &vectors) ||
+        !take(&held, given[1], "bytes", 'c', 2, vectors.rows, WRITE, &bytes) ||
+        !take(&held, given[2], "bounds", 'f', 2, vectors.rows, WRITE, &bounds))
+        goto done;
+    if (bytes.width != vectors.width || bounds.width != 2) {
+        refuse("bytes or bounds", "are those of other vectors");
+        goto done;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    chosen->reduce(vectors.data, vectors.width, vectors.rows, bytes.data, bounds.data);
+    Py_END_ALLOW_THREADS
+    answer = Py_NewRef(Py_None);
+done:
+    release(&held);
+    return answer;
+}
+
+/* nearest(vectors, query, allowed or None, depth, bytes, bounds, query_bytes, (step, length, width),
+   signs or None, query_signs, rows, places, cosines) -> how many were written: the `depth` nearest,
+   and those as near as the last, by place; with signs, of more than `rows` that have the nearest. */
+static PyObject *py_nearest(PyObject *module, PyObject *const *given, Size count)
 {
     Held held = {NULL};
     const uint64_t **signs = NULL;
-    Array vectors, query, allowed = {NULL, 0, 0}, query_signs, codes, query_codes, places, cosines;
-    Size depth, words, size, rows, wanted, found = -1;
+    Array vectors, query, allowed = {NULL, 0, 0}, bytes, bounds, query_bytes, numbers, query_signs,
+        places, cosines;
+    Size depth, words, size, rows, found = 0;
     PyObject *answer = NULL;
-    if (!arguments(count, 12) || !take(&held, given[0], "vectors", 'f', 2, -1, READ, &vectors) ||
+    if (!arguments(count, 13) || !take(&held, given[0], "vectors", 'f', 2, -1, READ, &vectors) ||
         !take(&held, given[1], "query", 'd', 1, vectors.width, READ, &query) ||
-        (given[2] != Py_None && !take(&held, given[2], "allowed", 'b', 1, vectors.rows, READ, &allowed)) ||
+        (given[2] != Py_None &&
+         !take(&held, given[2], "allowed", 'b', 1, vectors.rows, READ, &allowed)) ||
         !take_number(given[3], "depth", 1, &depth) ||
-        !take_signs(&held, given[4], given[5], &signs, &words, &size, &query_signs) ||
-        !take(&held, given[6], "codes", 'Q', 2, vectors.rows, READ, &codes) ||
-        !take(&held, given[7], "query_codes", 'Q', 2, QUERY_BITS, READ, &query_codes) ||
-        !take_number(given[8], "rows", 0, &rows) || !take_number(given[9], "wanted", 1, &wanted) ||
-        !take(&held, given[10], "places", 'q', 1, vectors.rows, WRITE, &places) ||
-        !take(&held, given[11], "cosines", 'd', 1, vectors.rows, WRITE, &cosines))
+        !take(&held, given[4], "bytes", 'c', 2, vectors.rows, READ, &bytes) ||
+        !take(&held, given[5], "bounds", 'f', 2, vectors.rows, READ, &bounds) ||
+        !take(&held, given[6], "query_bytes", 'h', 1, vectors.width, READ, &query_bytes) ||
+        !take(&held, given[7], "numbers", 'd', 1, 3, READ, &numbers) ||
+        (given[8] != Py_None &&
+         !take_signs(&held, given[8], given[9], &signs, &words, &size, &query_signs)) ||
+        !take_number(given[10], "rows", 0, &rows) ||
+        !take(&held, given[11], "places", 'q', 1, vectors.rows, WRITE, &places) ||
+        !take(&held, given[12], "cosines", 'd', 1, vectors.rows, WRITE, &cosines))
         goto done;
-    if (size != vectors.rows || codes.width != 2 * words || query_codes.width != words) {
-        refuse("codes", "are those of other vectors");
+    if (bytes.width != vectors.width || bounds.width != 2 || (signs && size != vectors.rows)) {
+        refuse("bytes, bounds or signs", "are those of other vectors");
         goto done;
     }
-    Size most = 64 * words;
     int64_t *at = places.data;
     Py_BEGIN_ALLOW_THREADS
-    uint16_t *distances = malloc((size_t)size * sizeof(uint16_t) + 1);
-    uint64_t *room = malloc((size_t)(2 * words * (QUERY_BITS + 1)) * sizeof(uint64_t));
-    int32_t *similarities = NULL;
-    if (distances && room) {
-        chosen->signs(signs, words, size, query_signs.data, distances);
-        if (allowed.data)
-            for (Size i = 0; i < size; i++)
-                if (!((const uint8_t *)allowed.data)[i])
-                    distances[i] = (uint16_t)(most + 1);
-        found = within_radius(distances, size, rows, most, at);
-    }
-    free(distances);
-    if (found > 0)
-        similarities = malloc((size_t)found * sizeof(int32_t));
-    if (similarities) {
-        chosen->codes(codes.data, words, query_codes.data, at, found, room, similarities);
-        found = keep_similar(at, similarities, found, wanted);
-        free(similarities);
-        if (found > 0) {
-            chosen->cosines(vectors.data, vectors.width, query.data, at, found, cosines.data);
-            found = keep_best(at, cosines.data, found, depth, -1.0, 1.0);
-        }
-    } else if (found > 0)
+    const uint8_t *passes = allowed.data;
+    const double *number = numbers.data;
+    if (signs) {
+        Size most = 64 * words;
+        uint16_t *distances = malloc((size_t)size * sizeof(uint16_t) + 1);
         found = -1;
-    free(room);
+        if (distances) {
+            chosen->signs(signs, words, size, query_signs.data, distances);
+            for (Size i = 0; passes && i < size; i++)
+                if (!passes[i])
+                    distances[i] = (uint16_t)(most + 1);
+            found = within_radius(distances, size, rows, most, at);
+        }
+        free(distances);
+    } else
+        for (Size i = 0; i < vectors.rows; i++) {
+            at[found] = i;
+            found += !passes || passes[i];
+        }
+    if (found > 0) {
+        chosen->bytes(bytes.data, bytes.width, query_bytes.data, bounds.data, number[0],
+                      found < vectors.rows ? at : NULL, found, cosines.data);
+        found = keep_possible(at, cosines.data, found, depth, bounds.data, number[1], number[2]);
+        chosen->cosines(vectors.data, vectors.width, query.data, at, found, cosines.data);
+        found = keep_best(at, cosines.data, found, depth, -1.0, 1.0);
+    }
     Py_END_ALLOW_THREADS
     answer = found < 0 ? PyErr_NoMemory() : PyLong_FromSsize_t(found);
 done:
@@ -1411,9 +1454,9 @@ static PyObject *py_choose(PyObject *module, PyObject *name)
 
 static PyMethodDef METHODS[] = {
     {"cosines", (PyCFunction)(void (*)(void))py_cosines, METH_FASTCALL, NULL},
+    {"reduce", (PyCFunction)(void (*)(void))py_reduce, METH_FASTCALL, NULL},
     {"nearest", (PyCFunction)(void (*)(void))py_nearest, METH_FASTCALL, NULL},
     {"sign_distances", (PyCFunction)(void (*)(void))py_sign_distances, METH_FASTCALL, NULL},
-    {"nearest_by_codes", (PyCFunction)(void (*)(void))py_nearest_by_codes, METH_FASTCALL, NULL},
     {"best", (PyCFunction)(void (*)(void))py_best, METH_FASTCALL, NULL},
     {"bm25", (PyCFunction)(void (*)(void))py_bm25, METH_FASTCALL, NULL},
     {"occurrences", (PyCFunction)(void (*)(void))py_occurrences, METH_FASTCALL, NULL},

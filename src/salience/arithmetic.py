@@ -44,7 +44,7 @@ _EXP_RANGE = -746.0, 709.782712893384  # below, e^x is 0; above, infinite
 _MULTIPLIED_POWERS = 64  # whole exponents up to which a power is a product
 
 
-_INTERFACE = 5  # of the kernels that this version calls
+_INTERFACE = 6  # of the kernels that this version calls
 
 
 def _kernels() -> tuple[Any, str]:

@@ -44,7 +44,7 @@ from salience.retrieval.candidates import Candidates
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Lexical
 from salience.stores.index import vector_index
-from salience.stores.index.quantization import QuantizedVectors
+from salience.stores.index.quantization import VectorBytes, VectorSigns
 from salience.stores.index.routes import DenseSearch
 from salience.stores.index.vector_index import VectorIndex
 from salience.stores.index.words import postings
@@ -56,7 +56,7 @@ native: Any = pytest.importorskip("salience_native", reason="it is not built")
 pytestmark = pytest.mark.skipif(arithmetic.native is None, reason=f"{arithmetic.KERNELS} runs")
 
 KERNELS = (
-    *("cosines", "nearest", "sign_distances", "nearest_by_codes"),
+    *("cosines", "reduce", "nearest", "sign_distances"),
     *("best", "bm25", "occurrences", "matched", "exp", "formula"),
 )
 
@@ -132,7 +132,7 @@ def test_the_same_are_nearest_both_ways(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(vector_index, "EXACT_BELOW", exact_below)
-        for constant in ("_SIGN_ROWS_PER_HIT", "_CODE_ROWS_PER_HIT"):
+        for constant in ("_SIGN_ROWS_PER_HIT", "_ALL_PER_HIT"):
             patch.setattr(vector_index, constant, 2)
         before = native.variant()
         native.choose(name)
@@ -151,10 +151,30 @@ def test_cosines_and_signs_are_the_same(variant: str, dimensions: int) -> None:
     for at in (None, places, places.astype(np.int32), places[:0]):
         by_numpy, by_kernels = both_ways(partial(cosines, rows, query, at))
         assert by_numpy.tobytes() == by_kernels.tobytes()
-    codes = QuantizedVectors(dimensions)
-    codes.extend(rows)
-    by_numpy, by_kernels = both_ways(lambda: codes.sign_distances(query))
+    signs = VectorSigns(dimensions)
+    signs.extend(rows)
+    by_numpy, by_kernels = both_ways(lambda: signs.distances(query))
     assert by_numpy.tobytes() == by_kernels.tobytes()
+
+
+@pytest.mark.parametrize("dimensions", [1, 17, 256, 300, 8192])
+@pytest.mark.parametrize("kind", ["even", "long", "large", "zero", "odd"])
+def test_no_cosine_is_beyond_its_bound(variant: str, dimensions: int, kind: str) -> None:
+    rng = np.random.default_rng(dimensions)
+    rows, query = unit(rng, 60, dimensions, 60), unit(rng, 1, dimensions, 1)[0]
+    rows[::2] *= {"long": 40.0, "zero": 0.0}.get(kind, 1.0)
+    rows[:, 0] += {"large": 3.0, "odd": rng.choice([0.0, np.inf, np.nan], 60)}.get(kind, 0.0)
+    reduced = VectorBytes(dimensions)
+    reduced.extend(rows)
+    bytes, bounds, of_query, (step, length, width) = reduced.compared(query)
+    with np.errstate(all="ignore"):
+        estimates = bounds[:, 0] * step * (bytes.astype(np.int64) @ of_query.astype(np.int64))
+        exact = rows.astype(np.float64) @ on_grid(query)
+        within = np.abs(exact - estimates) <= length * bounds[:, 1] + width * bounds[:, 0] + 1e-5
+    sound = np.isfinite(rows).all(axis=1)
+    assert within[sound].all()
+    assert np.isinf(bounds[~sound, 1]).all()
+    assert (bounds[sound, 1] <= 0.51 * math.sqrt(dimensions) * bounds[sound, 0] + 1e-4).all()
 
 
 @settings(max_examples=examples(100), deadline=None)
@@ -357,17 +377,18 @@ def valid(name: str, rng: np.random.Generator) -> list[Any]:
     rows, query = unit(rng, size, dimensions, 9), unit(rng, 1, dimensions, 1)[0]
     places, found = np.empty(size, dtype=np.int64), np.empty(size)
     allowed = None if rng.random() < 0.5 else rng.random(size) < 0.5
-    codes = QuantizedVectors(dimensions)
-    codes.extend(rows)
-    compared = codes.compared(query)
-    nearest = [rows, on_grid(query), allowed, int(rng.integers(1, 9))]
+    signs, reduced = VectorSigns(dimensions), VectorBytes(dimensions)
+    signs.extend(rows)
+    reduced.extend(rows)
+    compared = signs.compared(query)
+    nearest = [rows, on_grid(query), allowed, int(rng.integers(1, 9)), *reduced.compared(query)]
     held = rng.integers(0, 5, 20), rng.integers(0, size, 20)
     ordinals = np.flatnonzero(rng.random(size) < 0.5)
     return {
         "cosines": [rows, on_grid(query), rng.integers(-1, size, 7), np.empty(7)],
-        "nearest": [*nearest, places, found],
-        "sign_distances": [*compared[:2], np.empty(size, dtype=np.uint16)],
-        "nearest_by_codes": [*nearest, *compared, 5, 5, places, found],
+        "reduce": [rows, *map(np.copy, reduced.compared(query)[:2])],
+        "nearest": [*nearest, *(compared if rng.random() < 0.5 else [None] * 2), 5, places, found],
+        "sign_distances": [*compared, np.empty(size, dtype=np.uint16)],
         "best": [rng.random(size), allowed, 0.2, int(rng.integers(1, 9)), places, found],
         "bm25": occurrences(rng, size),
         "matched": [*held, rng.random(5), ordinals, size, np.zeros((len(ordinals), 5))],
@@ -497,7 +518,7 @@ def test_places_that_are_not_there_are_refused(variant: str) -> None:
 
 
 OUTPUTS = {
-    "cosines": [3], "nearest": [4, 5], "sign_distances": [2], "nearest_by_codes": [10, 11],
+    "cosines": [3], "reduce": [1, 2], "nearest": [11, 12], "sign_distances": [2],
     "best": [4, 5], "bm25": [11], "matched": [5], "exp": [1], "occurrences": [4], "formula": [3],
 }  # fmt: skip
 

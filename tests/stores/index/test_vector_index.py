@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from salience.stores.index import quantization
 from salience.stores.index import vector_index as module
-from salience.stores.index.quantization import QuantizedVectors
+from salience.stores.index.quantization import VectorSigns
 from salience.stores.index.vector_index import VectorIndex, _radius
 from support.examples import examples
 
@@ -139,7 +139,7 @@ def clustered(count: int, dimensions: int, seed: int) -> Matrix:
 
 
 @pytest.mark.parametrize("share", [None, 0.5, 0.02])
-def test_the_codes_keep_what_is_nearest(
+def test_the_signs_keep_what_is_nearest(
     monkeypatch: pytest.MonkeyPatch, share: float | None
 ) -> None:
     monkeypatch.setattr(module, "EXACT_BELOW", 1_000)
@@ -159,23 +159,19 @@ def test_the_codes_keep_what_is_nearest(
     assert kept / total >= 0.99
 
 
-def test_the_codes_of_parts_are_the_codes_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_ENCODE_BLOCK_VECTORS", "_SWEEP_BLOCK_VECTORS", "_LOOKUP_BLOCK_VECTORS"):
+def test_the_signs_of_parts_are_the_signs_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_BLOCK_VECTORS", "_SWEEP_BLOCK_VECTORS"):
         monkeypatch.setattr(quantization, name, 64)
     rows = random_unit(500, 100, 8)
-    whole, parts = QuantizedVectors(100), QuantizedVectors(100)
+    whole, parts = VectorSigns(100), VectorSigns(100)
     whole.extend(rows)
     for start, end in ((0, 1), (1, 300), (300, 300), (300, 500)):
         parts.extend(rows[start:end])
     query = random_unit(1, 100, 9)[0]
     assert len(whole) == len(parts) == 500
-    assert np.array_equal(whole.sign_distances(query), parts.sign_distances(query))
-    places = np.arange(500)
-    assert np.array_equal(whole.similarity(query, places), parts.similarity(query, places))
+    assert np.array_equal(whole.distances(query), parts.distances(query))
     signs = (rows > 0) != (query > 0)
-    assert whole.sign_distances(query).tolist() == signs.sum(axis=1).tolist()
-    similar = whole.similarity(query, places).astype(np.float64)
-    assert np.corrcoef(similar, exact(rows, query))[0, 1] > 0.9
+    assert whole.distances(query).tolist() == signs.sum(axis=1).tolist()
 
 
 @given(

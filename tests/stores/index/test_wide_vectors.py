@@ -30,7 +30,7 @@ def embedder(width: int) -> FunctionEmbedder:
 
 @pytest.fixture
 def low_thresholds(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, least in {"EXACT_BELOW": 40, "SIGNS_FROM": 20, "_CODE_ROWS_PER_HIT": 2}.items():
+    for name, least in {"EXACT_BELOW": 40, "SIGNS_FROM": 20, "_ALL_PER_HIT": 2}.items():
         monkeypatch.setattr(vector_index, name, least)
 
 
@@ -108,12 +108,12 @@ def test_only_differences_of_more_than_two_bytes_are_left_to_numpy() -> None:
     if arithmetic.native is None:
         pytest.skip("NumPy does everything")
     for width, taken in ((8_192, True), (65_472, True), (65_536, False)):
-        codes = quantization.QuantizedVectors(width)
-        codes.extend(np.ones((3, width), dtype=np.float32))
-        signs = codes.compared_signs(-np.ones(width, dtype=np.float32))
-        answer = arithmetic.by_kernel("sign_distances", *signs, np.empty(3, dtype=np.uint16))
+        signs = quantization.VectorSigns(width)
+        signs.extend(np.ones((3, width), dtype=np.float32))
+        compared = signs.compared(-np.ones(width, dtype=np.float32))
+        answer = arithmetic.by_kernel("sign_distances", *compared, np.empty(3, dtype=np.uint16))
         assert (answer is not NotImplemented) == taken
-        assert codes.sign_distances(-np.ones(width, dtype=np.float32)).tolist() == [width] * 3
+        assert signs.distances(-np.ones(width, dtype=np.float32)).tolist() == [width] * 3
 
 
 def test_a_memory_is_found_by_its_own_vector_of_many_dimensions() -> None:

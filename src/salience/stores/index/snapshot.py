@@ -23,7 +23,7 @@ import numpy as np
 
 from salience.stores.index.growable_array import GrowableArray
 
-FORMAT = 3
+FORMAT = 4
 """The number of this layout, and of all that the parts of an index save in it."""
 _TRAILER = Struct("<8sQQ16s")  # the magic, the place and the size of the header, its digest
 _MAGIC = b"salience"

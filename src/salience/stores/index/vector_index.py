@@ -1,30 +1,31 @@
-"""One named vector per memory: exact cosines, and a first pass over two-bit codes for many."""
+"""One named vector per memory: exact cosines, and a first pass over fewer bits for many."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from salience import arithmetic
 from salience.arithmetic import NOISE, by_kernel, cosines, on_grid
 from salience.records.record import Embedding
 from salience.retrieval.candidates import Floats
 from salience.stores.index.growable_array import GrowableArray
-from salience.stores.index.quantization import QuantizedVectors
+from salience.stores.index.quantization import VectorBytes, VectorSigns
 from salience.stores.index.snapshot import Part
 
 EXACT_BELOW = 20_000
-"""Vectors up to which all are compared exactly: up to there that is as fast as their codes."""
+"""Vectors up to which none is left out for its signs."""
 SIGNS_FROM = 4_096
 """Vectors above which duplicates are looked for by their signs."""
 _DEVIATIONS = 8.0
 _SURE_DEPTH = 200  # the ranks down to which as few as can be are to be missed
 _SIGN_ROWS_PER_HIT = 64  # rows that the sweep over signs keeps for each of these,
 _SIGN_MIN_SHARE = 16  # and at least one row in so many
-_CODE_ROWS_PER_HIT = 6  # rows that the codes keep for each of these, to be compared exactly
+_ALL_PER_HIT = 6  # vectors for each that is asked for, up to which all are taken
 _RADIUS_SAMPLE_STEP = 16  # the radius of a sweep is first estimated from one row in so many
 _BLOCK_VECTORS = 4_096  # compared at once with several queries
 _MATMUL_MIN_QUERIES = 16  # queries from which a matrix product, with its threads, pays off
@@ -33,6 +34,7 @@ _COPY_MAX_SHARE = 0.25  # share of vectors up to which those that pass a filter 
 Ordinals = NDArray[np.int64]
 Passing = Callable[[NDArray[Any]], NDArray[np.bool_]]
 """Tells which memories pass a filter."""
+Reduced = TypeVar("Reduced", VectorSigns, VectorBytes)
 _Likely = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float32]]
 """The number of a query, the place of a vector, and their cosine within `NOISE`: an array each."""
 
@@ -58,15 +60,16 @@ class _Compared:
         return found
 
     def nearest(
-        self, kernel: str, allowed: NDArray[np.bool_] | None, depth: int, *others: Any
+        self, allowed: NDArray[np.bool_] | None, depth: int, *reduced: Any
     ) -> NDArray[np.int64] | None:
-        """The places of the `depth` nearest, and of those as near as the last, by a kernel.
+        """The places of the `depth` nearest, and of those as near as the last.
 
-        None where NumPy has to find them.
+        `reduced` are the bytes and signs by which a kernel leaves out most; None where NumPy has to
+        find the nearest.
         """
         places, found = np.empty(len(self._matrix), dtype=np.int64), np.empty(len(self._matrix))
-        grid = on_grid(self.query)
-        count = by_kernel(kernel, self._matrix, grid, allowed, depth, *others, places, found)
+        given = (self._matrix, on_grid(self.query), allowed, depth, *reduced)
+        count = by_kernel("nearest", *given, places, found)
         if count is NotImplemented:
             return None
         self._cosines[places[:count]] = found[:count]
@@ -76,7 +79,7 @@ class _Compared:
 class VectorIndex(Part):
     """The unit vectors of one name over a namespace; `ordinals[i]` is the memory of vector i."""
 
-    SAVED = ("dimensions", "_matrix", "_ordinals", "_place", "_codes")
+    SAVED = ("dimensions", "_matrix", "_ordinals", "_place", "_signs", "_bytes")
     GIVEN = ("dimensions",)
     ONLY_GROWS = True
 
@@ -86,12 +89,13 @@ class VectorIndex(Part):
         self._matrix.reserve(expected)
         self._ordinals = GrowableArray(np.int32)
         self._place = GrowableArray(np.int32)  # by ordinal, -1 where the memory has no vector
-        self._codes = QuantizedVectors(dimensions)
+        self._signs = VectorSigns(dimensions)
+        self._bytes = VectorBytes(dimensions)
         self._last: _Compared | None = None
 
     def before_saving(self) -> None:
         if len(self._ordinals) > EXACT_BELOW:
-            self._codes.extend(self._matrix.view[len(self._codes) :])
+            self._reduced(self._signs)
 
     def extend(self, first: int, blobs: Sequence[bytes | None]) -> None:
         """Append the vectors (float16 bytes) of the memories from ordinal `first` on."""
@@ -113,7 +117,7 @@ class VectorIndex(Part):
         index._ordinals.extend(ordinals)
         index._place.fill(-1, int(np.count_nonzero(alive[: len(self._place)])))
         index._place.view[ordinals] = np.arange(len(places))
-        index._codes = self._codes.only(places)
+        index._signs, index._bytes = self._signs.only(places), self._bytes.only(places)
         return index
 
     def any_of(self, alive: NDArray[np.bool_]) -> bool:
@@ -171,27 +175,45 @@ class VectorIndex(Part):
         and one in a hundred of those after them.
         """
         ordinals = self._ordinals.view
-        if len(ordinals) <= depth * _CODE_ROWS_PER_HIT:
+        if len(ordinals) <= depth * _ALL_PER_HIT:
             return self.holders(mask)
         allowed = None if mask is None else mask[ordinals]
-        if allowed is not None and np.count_nonzero(allowed) <= depth * _CODE_ROWS_PER_HIT:
+        if allowed is not None and np.count_nonzero(allowed) <= depth * _ALL_PER_HIT:
             return ordinals[allowed].astype(np.int64)
-        if len(ordinals) <= EXACT_BELOW:
-            return ordinals[self._nearest_of_all(query, depth, allowed)].astype(np.int64)
-        return ordinals[self._nearest_by_codes(query, depth, allowed)].astype(np.int64)
+        return ordinals[self._nearest(query, depth, allowed)].astype(np.int64)
 
-    def _nearest_of_all(
+    def _nearest(
         self, query: Embedding, depth: int, allowed: NDArray[np.bool_] | None
     ) -> NDArray[np.intp]:
-        nearest = self._compared(query).nearest("nearest", allowed, depth)
-        if nearest is not None:
-            return nearest
+        size, rows, signs = len(self._ordinals), 0, None
+        if size > EXACT_BELOW:
+            signs = self._reduced(self._signs)
+            sure = max(min(depth, _SURE_DEPTH), depth * 3 // 4)  # of the last few become hits
+            rows = min(max(sure * _SIGN_ROWS_PER_HIT, size // _SIGN_MIN_SHARE), size) - 1
+        if arithmetic.native is not None:
+            words = (None, None) if signs is None else signs.compared(query)
+            reduced = (*self._reduced(self._bytes).compared(query), *words, rows)
+            nearest = self._compared(query).nearest(allowed, depth, *reduced)
+            if nearest is not None:
+                return nearest
+        places = np.arange(size) if allowed is None else np.flatnonzero(allowed)
+        if signs is not None:
+            distances = signs.distances(query)
+            if allowed is not None:
+                distances[~allowed] = self.dimensions + 1
+            places = np.flatnonzero(distances <= _radius(distances, rows, self.dimensions))
+        matrix = self._matrix.view
         # Row by row: the threads of a matrix product slow each other down on busy cores.
-        similar = np.vecdot(self._matrix.view, query)
-        if allowed is not None:
-            similar = np.where(allowed, similar, np.float32(-2.0))
+        similar = np.vecdot(matrix if len(places) == size else matrix.take(places, axis=0), query)
+        if len(similar) <= depth:
+            return places
         bound = np.partition(similar, len(similar) - depth)[len(similar) - depth]
-        return np.flatnonzero(similar >= bound - 2.0 * NOISE)
+        return places[similar >= bound - 2.0 * NOISE]
+
+    def _reduced(self, form: Reduced) -> Reduced:
+        """A reduced form of the vectors, with those that have come since it was last read."""
+        form.extend(self._matrix.view[len(form) :])
+        return form
 
     def most_alike(
         self, queries: NDArray[np.float32], least: float, passing: Passing | None
@@ -216,8 +238,7 @@ class VectorIndex(Part):
         size = len(self._ordinals)
         if size <= SIGNS_FROM:
             return None
-        self._codes.extend(self._matrix.view[len(self._codes) :])
-        differing = self._codes.sign_distances(query)
+        differing = self._reduced(self._signs).distances(query)
         places = np.flatnonzero(differing <= most_differing_signs(query, least))
         if len(places) > size // _SIGN_MIN_SHARE:
             return None
@@ -283,37 +304,9 @@ class VectorIndex(Part):
             matches[number] = self._first_alike(queries[number], least, own)
         return matches
 
-    def _nearest_by_codes(
-        self, query: Embedding, depth: int, allowed: NDArray[np.bool_] | None
-    ) -> NDArray[np.intp]:
-        self._codes.extend(self._matrix.view[len(self._codes) :])
-        size = len(self._codes)
-        sure = max(min(depth, _SURE_DEPTH), depth * 3 // 4)  # of the last ones few become hits
-        rows = min(max(sure * _SIGN_ROWS_PER_HIT, size // _SIGN_MIN_SHARE), size) - 1
-        wanted = sure * _CODE_ROWS_PER_HIT
-        codes = self._codes.compared(query)
-        nearest = self._compared(query).nearest(
-            "nearest_by_codes", allowed, depth, *codes, rows, wanted
-        )
-        if nearest is not None:
-            return nearest
-        distances = self._codes.sign_distances(query)
-        if allowed is not None:
-            distances[~allowed] = self.dimensions + 1
-        places = np.flatnonzero(distances <= _radius(distances, rows, self.dimensions))
-        similar = self._codes.similarity(query, places)
-        if len(similar) > wanted:
-            least = np.partition(similar, len(similar) - wanted)[len(similar) - wanted]
-            places = places[similar >= least]
-        near = np.vecdot(self._matrix.view.take(places, axis=0), query)
-        if len(near) > depth:
-            bound = np.partition(near, len(near) - depth)[len(near) - depth]
-            places = places[near >= bound - 2.0 * NOISE]
-        return places
-
     @property
     def nbytes(self) -> int:
-        parts = (self._matrix, self._ordinals, self._place, self._codes)
+        parts = (self._matrix, self._ordinals, self._place, self._signs, self._bytes)
         return sum(part.nbytes for part in parts)
 
 
