@@ -275,7 +275,7 @@ _OWN: Mapping[type[Op], Callable[[Dispatcher, Any], Any]] = {
     AsOf: Dispatcher._as_of,
     Outside: Dispatcher._outside,
 }
-"""What the dispatcher answers itself; the store answers all else."""
+"""The operations that the dispatcher answers itself; the store answers all others."""
 
 
 def _searchers() -> ThreadPoolExecutor:

@@ -226,7 +226,7 @@ _LIMITS |= {"minItems": "min_length", "maxItems": "max_length", "maxLength": "ma
 
 
 def about(description: str, bounds: Between | Bounds | None = None) -> Any:
-    """What a parameter or a field means, and its bounds, as pydantic takes both."""
+    """The meaning and the bounds of a parameter or a field, as pydantic takes them."""
     keywords: Mapping[str, Any] = {} if bounds is None else bounds.keywords
     limits: Any = {_LIMITS[name]: limit for name, limit in keywords.items()}
     return Field(description=description, **limits)
