@@ -118,7 +118,7 @@ class _Taken(NamedTuple):
 _TAKEN: dict[Callable[..., Any], _Taken] = {}
 
 
-def takes(*declared: type, defaults: Mapping[str, Any]) -> Callable[[F], F]:
+def with_options(*declared: type, defaults: Mapping[str, Any]) -> Callable[[F], F]:
     """A decorator that shows the options of a method, which passes them on as `**options`.
 
     The options of the last class replace the last parameter of the signature; the descriptions in
@@ -145,7 +145,7 @@ def takes(*declared: type, defaults: Mapping[str, Any]) -> Callable[[F], F]:
 
 
 def plain_signature(method: Callable[..., Any]) -> inspect.Signature:
-    """The signature of a method as it is written, without the options that `takes` shows."""
+    """The signature of a method as it is written, without the options that `with_options` shows."""
     return _TAKEN[method].signature if method in _TAKEN else inspect.signature(method)
 
 

@@ -23,9 +23,9 @@ COMPLETION_VARIABLE = "_SALIENCE_COMPLETE"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line (by default that of the process) and return the exit code."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    if given[:1] == ["hook"] and is_event(given):  # an agent waits: import nothing more
-        return run(given[1], given[3] if len(given) > 2 else None)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    if words[:1] == ["hook"] and is_event(words):  # an agent waits: import nothing more
+        return run(words[1], words[3] if len(words) > 2 else None)
     _ready_streams()
     if arguments is None:
         gc.set_threshold(50_000, 20, 20)  # a command makes next to no cycles to collect

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import typer
 
 from salience.cli import output
-from salience.cli.operations import takes, with_whole_ids
+from salience.cli.operations import parameters_of, with_whole_ids
 from salience.cli.settings import Settings, parse_json
 from salience.errors import InvalidInput
 from salience.records.field_filters import with_fields
@@ -20,7 +20,7 @@ from salience.records.filters import PERSON
 from salience.retrieval.erasure import Erased, ErasureReceipt
 
 
-@takes("add", without=("content",))
+@parameters_of("add", without=("content",))
 def add(
     settings: Settings,
     text: str,
@@ -41,8 +41,8 @@ def add(
         if item.settled_by is not None:
             output.note(f"to settle it: salience supersede {shlex.join(item.settled_by)}")
         if item.forgets:
-            meant = shlex.join((*item.forgets, item.id or ""))
-            output.note(f"asks to forget: salience archive {meant} (or delete, to erase)")
+            ids = shlex.join((*item.forgets, item.id or ""))
+            output.note(f"asks to forget: salience archive {ids} (or delete, to erase)")
         if item.may_replace is not None:
             old, new = shlex.quote(item.may_replace), shlex.quote(str(item.id))
             output.note(f"it may replace {item.may_replace} (chance {item.chance:.2f})")
@@ -51,7 +51,7 @@ def add(
         if item.secret is not None:
             output.note(f"{item.id} seems to hold a {item.secret}: salience delete {item.id}")
     output.pending(result.pending)
-    if not output.told(settings, result):
+    if not output.emitted(settings, result):
         output.say(result.id)
 
 
@@ -102,7 +102,7 @@ def _from_stdin() -> str:
         raise InvalidInput("text", "from stdin is not UTF-8", "convert it first") from None
 
 
-@takes("count", without=("archived", "as_of", "user_id"))
+@parameters_of("count", without=("archived", "as_of", "user_id"))
 def delete(
     settings: Settings,
     ids: list[str] | None = None,
@@ -156,14 +156,14 @@ def delete(
     for id in missing:
         output.note(f"there is no memory {id!r}")
     if settings.json:
-        shown = None if receipt is None else receipt.to_dict()
-        told = {"deleted": int(erased), "missing": missing, "receipt": shown}
-        output.emit({**told, "restored": list(restored)})
+        receipt_values = None if receipt is None else receipt.to_dict()
+        counts = {"deleted": int(erased), "missing": missing, "receipt": receipt_values}
+        output.emit({**counts, "restored": list(restored)})
     else:
         output.say(f"{int(erased):,} deleted")
         if restored:
-            named = _named(restored)
-            output.say(f"hold again, as what superseded or merged them is gone: {named}")
+            ids_text = _named(restored)
+            output.say(f"hold again, as what superseded or merged them is gone: {ids_text}")
         for line in _receipt_lines(receipt) if receipt is not None else ():
             output.say(line)
     if missing or (not erased and (filters or user)):

@@ -98,8 +98,8 @@ def _application(
     )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(value: bool) -> None:
+    if value:
         from salience.arithmetic import KERNELS  # imports NumPy
 
         typer.echo(f"salience {salience.__version__}, searches are computed by {KERNELS}")
@@ -116,8 +116,8 @@ def _shared(ctx: typer.Context, version: bool, **options: Any) -> None:
 
 def _options_beside(function: Callable[..., None]) -> dict[str, Parameter]:
     """The shared options of a command: those of which it has none of its own."""
-    own = inspect.signature(function).parameters
-    return {name: option for name, option in _SHARED.items() if name not in own}
+    parameters = inspect.signature(function).parameters
+    return {name: option for name, option in _SHARED.items() if name not in parameters}
 
 
 def _shown(run: Callable[..., None], parameters: Mapping[str, Parameter], path: str = "") -> None:
@@ -133,7 +133,7 @@ def _shown(run: Callable[..., None], parameters: Mapping[str, Parameter], path: 
 def _command(function: Callable[..., None], path: str) -> Callable[..., None]:
     """The function for typer, with the shared options instead of its `settings`."""
     hints = get_type_hints(function, include_extras=True)
-    own = {
+    parameters = {
         name: each.replace(kind=each.KEYWORD_ONLY, annotation=hints[name])
         for name, each in inspect.signature(function).parameters.items()
         if name != "settings"
@@ -157,7 +157,7 @@ def _command(function: Callable[..., None], path: str) -> Callable[..., None]:
     run.__doc__ = function.__doc__ or next(
         group[path][1] for group in COMMANDS.values() if path in group
     )
-    _shown(run, {**own, **shared}, path)
+    _shown(run, {**parameters, **shared}, path)
     return run
 
 

@@ -31,7 +31,7 @@ def demo(settings: Settings) -> None:
     """
     settings = demo_settings(settings)
     memories = sample.memories()
-    question = next(one for one in sample.questions() if one["id"] == _QUESTION_ID)
+    question = next(q for q in sample.questions() if q["id"] == _QUESTION_ID)
     now = max(item["created_at"] for item in memories)
     load(settings)
     with settings.open() as memory:
@@ -39,7 +39,7 @@ def demo(settings: Settings) -> None:
             question["text"], limit=_HITS, now=now, touch=False, explain=True, cut="auto"
         )
     output.degraded(result.degraded)
-    if output.told(settings, {"db": settings.db, "result": result.to_dict()}):
+    if output.emitted(settings, {"db": settings.db, "result": result.to_dict()}):
         return
     _show(settings, len(memories), now, frozenset(question["relevant"]), result)
 

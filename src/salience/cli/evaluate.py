@@ -52,13 +52,13 @@ def eval_(
 
     former = None if (run := gate or against) is None else comparison.read_run(run)
 
-    asked = [profile_of(name, rerank) for name in profile or ["balanced"]]
+    rankings = [profile_of(name, rerank) for name in profile or ["balanced"]]
     embedders = embedder or [settings.embedder or "default"]
     with output.progress() as progress:
         if log is None:
             report = runner.evaluate(
                 folders or [],
-                profiles=asked,
+                profiles=rankings,
                 embedders=embedders,
                 store=_server(settings) or store,
                 check=check,
@@ -66,7 +66,7 @@ def eval_(
             )
         else:
             report = searches.evaluate_log(
-                log, settings.url, profiles=asked, embedder=embedders[0], progress=progress
+                log, settings.url, profiles=rankings, embedder=embedders[0], progress=progress
             )
     changes = () if former is None else comparison.compare_runs(former, report.outcomes)
     if save is not None:
@@ -128,7 +128,7 @@ def _abstention(
                 progress=progress,
             )
         ]
-    if output.told(settings, [outcome.to_dict() for outcome in outcomes]):
+    if output.emitted(settings, [outcome.to_dict() for outcome in outcomes]):
         return
     from salience.cli import render
 
@@ -157,12 +157,12 @@ def _leave_out(
     chosen = profiles.get((profile or ["balanced"])[0])
     embedder_name = (embedder or [settings.embedder or "default"])[0]
     with output.progress() as progress:
-        found = leave_out(folders, chosen, embedder_name, progress=progress)
-    if output.told(settings, [each.to_dict() for each in found]):
+        results = leave_out(folders, chosen, embedder_name, progress=progress)
+    if output.emitted(settings, [each.to_dict() for each in results]):
         return
     from salience.cli import render_quality
 
-    output.console(table=True).print(render_quality.left_out(found))
+    output.console(table=True).print(render_quality.left_out(results))
 
 
 def calibrate(
@@ -269,7 +269,7 @@ def ab(settings: Settings, log: Path, first: str, second: str) -> None:
             embedder=settings.embedder or "default",
             progress=progress,
         )
-    if output.told(settings, preference):
+    if output.emitted(settings, preference):
         return
     names, wins = preference.profiles, preference.wins
     even, days = preference.searches - sum(wins), preference.conversations
@@ -309,7 +309,7 @@ def bench(
             check_recall=check_recall,
             progress=progress,
         )
-    if output.told(settings, figures):
+    if output.emitted(settings, figures):
         return
     from salience.cli import render
 

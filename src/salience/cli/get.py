@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from salience.cli import output
-from salience.cli.operations import operation, takes
+from salience.cli.operations import operation, parameters_of
 from salience.cli.settings import Settings
 from salience.errors import InvalidInput
 from salience.records.record import MemoryRecord
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @operation("get")
-def get(settings: Settings, record: MemoryRecord, **given: Any) -> None:
+def get(settings: Settings, record: MemoryRecord, **_: Any) -> None:
     """Show one memory."""
     from salience.cli import render
 
@@ -28,7 +28,7 @@ def get(settings: Settings, record: MemoryRecord, **given: Any) -> None:
 
 
 @operation("get_all", limit=20)
-def list_(settings: Settings, page: Page, *, order: str, **given: Any) -> None:
+def list_(settings: Settings, page: Page, *, order: str, **options: Any) -> None:
     """List memories by time, page by page."""
     from salience.cli import render
 
@@ -38,27 +38,27 @@ def list_(settings: Settings, page: Page, *, order: str, **given: Any) -> None:
     output.note(f"{len(page)} of {page.total:,} memories")
     if page.cursor:
         same_order = "" if order == "newest" else f"--order {order} "
-        same_time = f"--as-of '{given['as_of']}' " if "as_of" in given else ""
+        same_time = f"--as-of '{options['as_of']}' " if "as_of" in options else ""
         output.note(f"more with {same_order}{same_time}--cursor {page.cursor}")
 
 
 @operation("about", "user")
-def about(settings: Settings, found: About, **given: Any) -> None:
+def about(settings: Settings, result: About, **_: Any) -> None:
     """List what is known about a user, by topic: health, tastes, family, work."""
     from salience.cli import render
 
-    if found.facts:
-        output.console().print(render.about(found, settings.zone))
-    output.note(f"{len(found):,} facts of {found.total:,} statements")
+    if result.facts:
+        output.console().print(render.about(result, settings.zone))
+    output.note(f"{len(result):,} facts of {result.total:,} statements")
 
 
 @operation("count")
-def count(settings: Settings, number: int, **given: Any) -> None:
+def count(settings: Settings, number: int, **_: Any) -> None:
     """Count memories."""
     output.say(str(number))
 
 
-def _show_names(settings: Settings, page: NamePage, **given: Any) -> None:
+def _show_names(settings: Settings, page: NamePage, **_: Any) -> None:
     for each in page:
         output.say(f"{each.memories:6,}  {each.name}")
     if not page.names:
@@ -71,20 +71,20 @@ tags = operation("tags", "prefix")(_show_names)
 entities = operation("entities", "prefix")(_show_names)
 
 
-@takes("inspect.zones", without=("cursor",))
+@parameters_of("inspect.zones", without=("cursor",))
 def zones(settings: Settings, limit: int = 20, **options: Any) -> None:
     """Show the vitality and zone of each memory, lowest first."""
     if limit < 0:
         raise InvalidInput("limit", f"is {limit}", "give a whole number")
     with settings.open(embeds=False) as memory:
         zones = memory.inspect.zones(**options)
-    shown = zones.memories[::-1][:limit]
-    if output.told(settings, {**zones.to_dict(), "memories": [one.to_dict() for one in shown]}):
+    vitals = zones.memories[::-1][:limit]
+    if output.emitted(settings, {**zones.to_dict(), "memories": [v.to_dict() for v in vitals]}):
         return
     from salience.cli import render
 
-    if shown:
-        output.console().print(render.vitals(shown))
+    if vitals:
+        output.console().print(render.vitals(vitals))
     counts = ", ".join(f"{name} {count:,}" for name, count in zones.counts.items())
     output.note(f"{len(zones):,} memories: {counts or 'none'}")
     if zones.protected:
@@ -92,7 +92,7 @@ def zones(settings: Settings, limit: int = 20, **options: Any) -> None:
 
 
 @operation("stats")
-def stats(settings: Settings, figures: dict[str, Any], **given: Any) -> None:
+def stats(settings: Settings, figures: dict[str, Any], **_: Any) -> None:
     """Show statistics of the memories and their store."""
     from salience.cli import render
 
@@ -124,7 +124,7 @@ def report(
         from salience.lifecycle.zone_chart import draw_chart
 
         draw_chart(history, out, f"How the memories of {settings.namespace or 'default'!r} fade")
-    if output.told(settings, {**history.to_dict(), "out": str(out) if out else None}):
+    if output.emitted(settings, {**history.to_dict(), "out": str(out) if out else None}):
         return
     _table(history, settings.zone)
     if out is not None:

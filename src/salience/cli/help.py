@@ -110,7 +110,7 @@ def command(shared: Iterable[str], examples: Sequence[str] = ()) -> type[TyperCo
 
         def collect_usage_pieces(self, ctx: Any) -> list[str]:
             arguments = [p for p in self.get_params(ctx) if _is_argument(p)]
-            return ["[OPTIONS]", *(_usage(one) for one in arguments if one.get_help_record(ctx))]
+            return ["[OPTIONS]", *(_usage(a) for a in arguments if a.get_help_record(ctx))]
 
         def format_options(self, ctx: Any, formatter: Any) -> None:
             rows: dict[str, list[tuple[str, str]]] = {
@@ -175,7 +175,7 @@ def _usage(argument: Any) -> str:
 
 
 def described(
-    hints: Mapping[str, Any], own: Mapping[str, str], shared: Mapping[str, str]
+    hints: Mapping[str, Any], helps: Mapping[str, str], shared: Mapping[str, str]
 ) -> dict[str, Any]:
     """The annotations of a command's parameters with their help, by what is typed for them.
 
@@ -183,16 +183,16 @@ def described(
     order. In the help of what is typed, {} stands for the values that it takes, or the help of the
     annotation.
     """
-    help = {**shared, **own}
+    help = {**shared, **helps}
     options = {flag: typed for typed in help for flag in _flags(typed)}
-    places = [typed for typed in own if not _flags(typed) and typed.lower() not in hints]
+    places = [typed for typed in helps if not _flags(typed) and typed.lower() not in hints]
     annotations = {}
     for name, hint in hints.items():
         kind, *infos = get_args(hint) if get_origin(hint) is Annotated else (hint,)
         info: Any = copy(infos[0]) if infos else None
         declared = (info and info.param_decls) or (f"--{name.strip('_').replace('_', '-')}",)
         typed = options.get(_flags(declared[0])[0])
-        is_plain = info is None and (typed is None or name.upper() in own)
+        is_plain = info is None and (typed is None or name.upper() in helps)
         if is_plain or isinstance(info, ArgumentInfo):
             info = info or ArgumentInfo(default=...)
             typed = info.metavar or name.upper()

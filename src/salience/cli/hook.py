@@ -77,7 +77,7 @@ def status(settings: Settings) -> None:
     """Show the project of this folder, and whether a daemon runs."""
     environment = {**os.environ, **_environment(settings)}
     project = find_project(os.getcwd(), environment)
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "project": str(project.root),
         "namespaces": list(project.namespaces),
         "switched_off": project.is_off or switched_off(environment),
@@ -85,10 +85,10 @@ def status(settings: Settings) -> None:
         "log": log_path(),
         "daemon": _ask_daemon("status"),
     }
-    if output.told(settings, found):
+    if output.emitted(settings, figures):
         return
-    daemon = found.pop("daemon")
-    for name, value in found.items():
+    daemon = figures.pop("daemon")
+    for name, value in figures.items():
         print(f"{name.replace('_', ' ')}: {', '.join(value) if isinstance(value, list) else value}")
     if daemon is None:
         print("daemon: none runs; the next hook starts one")
@@ -126,13 +126,13 @@ def _has_ended(pid: int) -> bool:
 
 def _environment(settings: Settings) -> dict[str, str]:
     """The variables of the options that were given."""
-    given = {
+    values = {
         DB_VARIABLE: settings.db,
         NAMESPACE_VARIABLE: settings.namespace,
         EMBEDDER_VARIABLE: settings.embedder,
         TIME_ZONE_VARIABLE: settings.time_zone,
     }
-    return {name: value for name, value in given.items() if value}
+    return {name: value for name, value in values.items() if value}
 
 
 def _ask_daemon(event: str) -> dict[str, Any] | None:

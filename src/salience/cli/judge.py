@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from salience.cli import output
-from salience.cli.operations import Command, operation, takes, with_whole_ids
+from salience.cli.operations import Command, operation, parameters_of, with_whole_ids
 from salience.cli.settings import Settings
 from salience.display.result import to_json
 from salience.errors import NotFound, shown
@@ -19,7 +19,7 @@ _MAX_DIFFERENCES = 20  # printed for people; --json gives all
 
 
 @operation("history")
-def history(settings: Settings, history: History, **given: Any) -> None:
+def history(settings: Settings, history: History, **_: Any) -> None:
     """Show the events of a memory, with its text before each edit."""
     from rich.text import Text
 
@@ -47,16 +47,14 @@ def _payload_summary(payload: Any) -> str:
     """The payload of an event in a few words."""
     changes = payload.get("set", {})
     parts = [f"{name} = {value}" for name, value in changes.items()]
-    if others := payload.get("was", {}).keys() - changes:
-        parts.append(f"changed {', '.join(sorted(others))}")
+    if changed := payload.get("was", {}).keys() - changes:
+        parts.append(f"changed {', '.join(sorted(changed))}")
     parts += [str(payload[name]) for name in ("feedback", "context", "outcome") if name in payload]
     return "; ".join(parts)
 
 
 @operation("link", to_json=lambda _, **link: link)
-def link(
-    settings: Settings, done: None, *, source: str, type: str, target: str, **given: Any
-) -> None:
+def link(settings: Settings, done: None, *, source: str, type: str, target: str, **_: Any) -> None:
     """Link two memories."""
     output.say(f"{source} {type} {target}")
 
@@ -70,7 +68,7 @@ def decay(settings: Settings) -> None:
 
 
 @operation("touch", to_json=lambda _, ids, **__: {"touched": ids})
-def touch(settings: Settings, done: None, *, ids: list[str], **given: Any) -> None:
+def touch(settings: Settings, done: None, *, ids: list[str], **_: Any) -> None:
     """Record that memories were used."""
     output.say(f"{len(ids):,} touched")
 
@@ -78,7 +76,7 @@ def touch(settings: Settings, done: None, *, ids: list[str], **given: Any) -> No
 def _shows(*fields: str) -> Command:
     """A function that shows fields of a memory that was judged."""
 
-    def show(settings: Settings, record: MemoryRecord, **given: Any) -> None:
+    def show(settings: Settings, record: MemoryRecord, **_: Any) -> None:
         from salience.cli import render
 
         values = {name: to_json(getattr(record, name)) for name in fields}
@@ -92,7 +90,7 @@ _MOVED = {**dict.fromkeys(SCORE_STEPS, ("memory_score",)), "reinforce": ("streng
 
 
 @operation("feedback")
-def feedback(settings: Settings, record: MemoryRecord, *, kind: str, **given: Any) -> None:
+def feedback(settings: Settings, record: MemoryRecord, *, kind: str, **_: Any) -> None:
     """Record whether a memory was useful, or raise or lower its score."""
     _shows(*_MOVED.get(kind, _JUDGED))(settings, record)
 
@@ -101,38 +99,38 @@ pin = operation("pin")(_shows("pinned"))
 unpin = operation("unpin")(_shows("pinned"))
 
 
-@takes("supersede")
-def supersede(settings: Settings, **given: Any) -> None:
+@parameters_of("supersede")
+def supersede(settings: Settings, **values: Any) -> None:
     """Replace an outdated memory with a newer one; the old one held until then."""
     with settings.open(embeds=False) as memory:
-        given = with_whole_ids(memory, given)
-        memory.supersede(**given)
-        record = memory.get(given["old"])
+        values = with_whole_ids(memory, values)
+        memory.supersede(**values)
+        record = memory.get(values["old"])
     assert record is not None
-    if not output.told(settings, record):
+    if not output.emitted(settings, record):
         _shows("status", "valid_to")(settings, record)
 
 
 @operation("labels.questions")
-def questions(settings: Settings, kept: Questions, **given: Any) -> None:
+def questions(settings: Settings, labelled: Questions, **_: Any) -> None:
     """List the labelled questions: what answers each, and what does not."""
-    if not kept:
+    if not labelled:
         output.nothing("no question is labelled; salience questions add keeps one")
     from rich.text import Text
 
     from salience.cli import render
 
     rows = render.table("id", "question", "right", "not right")
-    for each in kept:
+    for each in labelled:
         cells = (each.id, each.query, ", ".join(each.relevant), ", ".join(each.not_relevant))
         rows.add_row(*map(Text, cells))
     output.console(table=True).print(rows)
 
 
 @operation("labels.add")
-def add_question(settings: Settings, kept: LabelledQuestion, **given: Any) -> None:
+def add_question(settings: Settings, question: LabelledQuestion, **_: Any) -> None:
     """Label a question with the memories that answer it; without ids, nothing does."""
-    output.say(kept.id)
+    output.say(question.id)
 
 
 def delete_question(settings: Settings, id: str) -> None:
@@ -144,7 +142,7 @@ def delete_question(settings: Settings, id: str) -> None:
 
 
 @operation("labels.score", embeds=True)
-def score_questions(settings: Settings, scores: QuestionScores, **given: Any) -> None:
+def score_questions(settings: Settings, scores: QuestionScores, **_: Any) -> None:
     """Measure profiles on the labelled questions, with 95 % intervals."""
     if not any(each.questions for each in scores):
         output.nothing("no question has a labelled answer; salience questions add keeps one")
@@ -153,14 +151,14 @@ def score_questions(settings: Settings, scores: QuestionScores, **given: Any) ->
     rows = render.table("profile", "n", *_SHOWN_MEASURES, numbers=("n", *_SHOWN_MEASURES))
     for each in scores:
         means = [each.measures[name] for name in _SHOWN_MEASURES]
-        figures = [f"{one.mean:.3f} ({one.low:.3f}-{one.high:.3f})" for one in means]
+        figures = [f"{mean.mean:.3f} ({mean.low:.3f}-{mean.high:.3f})" for mean in means]
         rows.add_row(each.profile, f"{each.questions:,}", *figures)
     output.console(table=True).print(rows)
     output.note("few questions prove little: in brackets, where the mean of many would be")
 
 
 @operation("upkeep.verify", failed=lambda found: not found and not found.repaired)
-def verify(settings: Settings, verification: Verification, **given: Any) -> None:
+def verify(settings: Settings, verification: Verification, **_: Any) -> None:
     """Check every memory against its event log."""
     for finding in verification.damage:
         output.say(str(finding))

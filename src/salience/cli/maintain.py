@@ -22,7 +22,7 @@ _MAX_ROWS = 20  # candidates or clusters printed for people; --json prints all
 
 
 @operation("upkeep.prune")
-def prune(settings: Settings, report: Pruning, *, apply: bool, **given: Any) -> None:
+def prune(settings: Settings, report: Pruning, *, apply: bool, **_: Any) -> None:
     """Archive memories that have faded; a preview unless --apply."""
     _candidates(report)
     zones = ", ".join(f"{name} {count:,}" for name, count in report.zones.items())
@@ -71,14 +71,14 @@ def archive(settings: Settings, run: str | None, *, ids: list[str]) -> None:
 
 
 @operation("unarchive")
-def unarchive(settings: Settings, back: Mapping[str, str], **given: Any) -> None:
+def unarchive(settings: Settings, back: Mapping[str, str], **_: Any) -> None:
     """Bring memories back from the archive."""
     for id, status in back.items():
         output.say(f"{id}: {status}")
 
 
 @operation("upkeep.consolidate", embeds=True, step="comparing")
-def consolidate(settings: Settings, report: Consolidation, *, apply: bool, **given: Any) -> None:
+def consolidate(settings: Settings, report: Consolidation, *, apply: bool, **_: Any) -> None:
     """Merge memories that say the same; a preview unless --apply."""
     _clusters(report)
     output.note(
@@ -107,7 +107,7 @@ def _clusters(report: Consolidation) -> None:
 
 
 @operation("undo", failed=lambda report: report.left)
-def undo(settings: Settings, report: Undone, **given: Any) -> None:
+def undo(settings: Settings, report: Undone, **_: Any) -> None:
     """Undo the changes of a prune, archive, consolidate or maintain."""
     for id, why in report.left.items():
         output.note(f"left: {id}: {why}")
@@ -115,7 +115,7 @@ def undo(settings: Settings, report: Undone, **given: Any) -> None:
 
 
 @operation("undo_actor", embeds=True)
-def undo_actor(settings: Settings, report: ActorUndone, *, apply: bool, **given: Any) -> None:
+def undo_actor(settings: Settings, report: ActorUndone, *, apply: bool, **_: Any) -> None:
     """Undo everything that one actor did since a time; a preview unless --apply."""
     for id, why in report.left.items():
         output.note(f"left: {id}: {why}")
@@ -133,10 +133,10 @@ def undo_actor(settings: Settings, report: ActorUndone, *, apply: bool, **given:
 
 @operation(
     "upkeep.maintain",
-    embeds=lambda given: "consolidate" in given["steps"],
+    embeds=lambda _: "consolidate" in _["steps"],
     step="maintaining",
 )
-def maintain(settings: Settings, report: Maintenance, *, dry_run: bool, **given: Any) -> None:
+def maintain(settings: Settings, report: Maintenance, *, dry_run: bool, **_: Any) -> None:
     """Run the maintenance that is due: expiry, old tasks, pending links; more with --step."""
     for step in report.steps:
         line = f"{step.name}: {step.changed:,}"
@@ -168,7 +168,7 @@ def _command(action: Action) -> str:
 
 
 @operation("upkeep.audit", step="looking")
-def audit(settings: Settings, report: Audit, *, mend: Sequence[str] = (), **given: Any) -> None:
+def audit(settings: Settings, report: Audit, *, mend: Sequence[str] = (), **_: Any) -> None:
     """Report problems of the memories, with examples and the commands that fix them."""
     from rich.text import Text
 

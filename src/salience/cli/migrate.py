@@ -10,7 +10,7 @@ import typer
 
 from salience import stores
 from salience.cli import output
-from salience.cli.operations import takes
+from salience.cli.operations import parameters_of
 from salience.cli.settings import Settings, parse_json
 from salience.closing import regular_file
 from salience.engine.memory import Memory
@@ -59,7 +59,7 @@ def copy(settings: Settings, source: str, target: str) -> None:
     origin.require()
     with output.progress("what was copied stays; run it again for the rest") as progress:
         copies = copying.copy(origin.url, destination.url, progress)
-    if output.told(settings, {"namespaces": [copied.to_dict() for copied in copies]}):
+    if output.emitted(settings, {"namespaces": [copied.to_dict() for copied in copies]}):
         return
     for copied in copies:
         print(
@@ -69,7 +69,7 @@ def copy(settings: Settings, source: str, target: str) -> None:
     output.note("the target holds the same")
 
 
-@takes("count", without=("archived", "as_of", "user_id"))
+@parameters_of("count", without=("archived", "as_of", "user_id"))
 def export(
     settings: Settings,
     path: Path = Path("-"),
@@ -81,8 +81,8 @@ def export(
 ) -> None:
     """Write everything to a file, history included, for import to bring back."""
     if user is not None:
-        own = {PERSON: user}
-        options["filters"] = {"and": [own, options["filters"]]} if "filters" in options else own
+        owner = {PERSON: user}
+        options["filters"] = {"and": [owner, options["filters"]]} if "filters" in options else owner
     filters = with_fields(options).get("filters")
     if format == "jsonl" and filters is not None:
         problem = "goes with --format markdown, mem0 or eval"
@@ -111,10 +111,10 @@ def _export_set(memory: Any, path: Path, filters: Any) -> int:
     """Write the memories and labelled questions as a set; the number of memories."""
     from salience.evaluation.datasets import labelled_set
 
-    made = labelled_set(memory, filters)
+    labelled = labelled_set(memory, filters)
     with written(path) as write:
-        write(dump(made))
-    return len(made["memories"])
+        write(dump(labelled))
+    return len(labelled["memories"])
 
 
 def backup(settings: Settings, path: Path, overwrite: bool = False) -> None:
@@ -148,11 +148,11 @@ def erased(settings: Settings, apply: Path | None = None) -> None:
                 print(tombstone.to_line())
             return
         with regular_file(apply) as lines:
-            known = list(map(Tombstone.from_line, lines))
-        gone, users = copying.erase_again(store.batch, known)
+            tombstones = list(map(Tombstone.from_line, lines))
+        count, users = copying.erase_again(store.batch, tombstones)
     finally:
         store.close()
-    output.tell(settings, {"erased_again": gone}, f"{gone:,} memories erased again")
+    output.tell(settings, {"erased_again": count}, f"{count:,} memories erased again")
     if users:
         output.note(copying.USERS.format(count=users))
 
@@ -228,12 +228,12 @@ def reembed(
         count = Memory.upkeep.reembed(
             settings.url, embedder=settings.embedder, missing=missing, progress=progress
         )
-    if not output.told(settings, {"embedded": count}):
+    if not output.emitted(settings, {"embedded": count}):
         output.note(f"{count:,} memories embedded")
 
 
 def _reembed_in_steps(settings: Settings, to: str | None, step: Any, queries: Path | None) -> None:
-    asked = None if queries is None else _parse_queries(queries)
+    searches = None if queries is None else _parse_queries(queries)
     aftermath = "searches use the old vectors; the same command goes on"
     with output.progress(aftermath, "embedding") as progress:
         state = Memory.upkeep.reembedding(
@@ -241,10 +241,10 @@ def _reembed_in_steps(settings: Settings, to: str | None, step: Any, queries: Pa
             to,
             step=step,
             embedder=settings.embedder,
-            queries=asked,
+            queries=searches,
             progress=progress,
         )
-    if output.told(settings, state):
+    if output.emitted(settings, state):
         return
     output.say(f"searched  {state.searched or 'no vectors yet'}")
     if state.beside is not None:

@@ -1,7 +1,7 @@
 """Commands of operations: their options are read off the methods of `Memory`, as REST has them.
 
 A function that shows a result to people becomes a command by `operation`. One that does more than
-to call a method and to show what that returns takes its options by `takes`.
+to call a method and to show what that returns takes its options by `parameters_of`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _METAVARS = {"tags": "TAG", "entities": "NAME"}
 _NOT_TYPED = ("self", "namespaces", "sections", "counter", "progress", "references", "time_zone")
 
 
-def takes(
+def parameters_of(
     method: str,
     *arguments: str,
     without: Iterable[str] = (),
@@ -79,15 +79,15 @@ def takes(
 
     def enter(command: Command) -> Command:
         hints = get_type_hints(command, include_extras=True)
-        settings, *own, _ = signature(command).parameters.values()
-        hidden = {*_NOT_TYPED, *without, *(each.name for each in own)}
-        options = [each.replace(annotation=hints[each.name]) for each in own]
+        settings, *declared, _ = signature(command).parameters.values()
+        hidden = {*_NOT_TYPED, *without, *(each.name for each in declared)}
+        options = [each.replace(annotation=hints[each.name]) for each in declared]
         places, readers = list[Parameter](), dict[str, Callable[[Any], Any]]()
         listed = dict(api.parameters(attrgetter(method)(Memory)))
         folds = "filters" in listed and "tags" not in listed
         if folds:
-            others = api.parameters(Memory.count).items()
-            listed |= {name: each for name, each in others if each.default is NOT_GIVEN}
+            conditions = api.parameters(Memory.count).items()
+            listed |= {name: each for name, each in conditions if each.default is NOT_GIVEN}
         for each in listed.values():
             name, is_place = each.name, each.name in arguments
             is_place |= each.default is Parameter.empty and name not in defaults
@@ -99,21 +99,21 @@ def takes(
             default = defaults.get(name, each.default)
             default = [*default] if isinstance(default, tuple) else default
             default = None if default is NOT_GIVEN or isfunction(default) else default
-            shown = Parameter(name, _KEYWORD, default=default, annotation=annotation)
-            (places if is_place else options).append(shown)
+            parameter = Parameter(name, _KEYWORD, default=default, annotation=annotation)
+            (places if is_place else options).append(parameter)
 
-        def run(settings: Settings, **given: Any) -> None:
-            for name, value in [*given.items()]:
+        def run(settings: Settings, **values: Any) -> None:
+            for name, value in [*values.items()]:
                 if value in (None, []) and name not in hints:
-                    del given[name]
+                    del values[name]
                 elif name in readers:
-                    given[name] = readers[name](value)
-            command(settings, **(with_fields(given) if folds else given))
+                    values[name] = readers[name](value)
+            command(settings, **(with_fields(values) if folds else values))
 
-        named = [each.replace(kind=_KEYWORD) for each in (*places, *options)]
+        parameters = [each.replace(kind=_KEYWORD) for each in (*places, *options)]
         run.__doc__ = command.__doc__
-        run.__signature__ = Signature([settings, *named])  # type: ignore[attr-defined]
-        run.__annotations__ = {each.name: each.annotation for each in named}
+        run.__signature__ = Signature([settings, *parameters])  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
         return run
 
     return enter
@@ -139,33 +139,33 @@ def operation(
         step: the word for what is in progress, if the method tells how far it is.
         to_json: makes of the result and the arguments what --json prints; as REST by default.
         failed: tests whether a result makes the exit code 1.
-        options: as `takes` has them.
+        options: as `parameters_of` has them.
     """
     row = BY_NAME[method]
     aftermath = "what was done stays; run it again for the rest"
 
     def enter(show: Command) -> Command:
-        @takes(method, *arguments, **options)
-        def command(settings: Settings, **given: Any) -> None:
-            embedding = embeds(given) if callable(embeds) else embeds
+        @parameters_of(method, *arguments, **options)
+        def command(settings: Settings, **values: Any) -> None:
+            embedding = embeds(values) if callable(embeds) else embeds
             bar: Any = output.progress(aftermath, step) if step else nullcontext()
             with settings.open(embeds=embedding) as memory, bar as progress:
                 if method != "labels.add":
-                    given = with_whole_ids(memory, given)
-                told = {"progress": progress} if step else {}
-                result = row.of(memory)(**given, **told)
+                    values = with_whole_ids(memory, values)
+                reporting = {"progress": progress} if step else {}
+                result = row.of(memory)(**values, **reporting)
                 if row.scope == READ and not result:
-                    output.elsewhere(memory, given.get("as_of"))
+                    output.elsewhere(memory, values.get("as_of"))
                 if row.absent is None and result is None:
-                    raise not_found(given["id"], memory.namespace)
+                    raise not_found(values["id"], memory.namespace)
             output.degraded(getattr(result, "degraded", ()))
             output.taken(getattr(result, "taken", {}))
             if settings.json and to_json is not None:
-                output.emit(to_json(result, **given))
+                output.emit(to_json(result, **values))
             elif settings.json:
                 output.emit(as_json({row.member: result} if row.member else result))
             else:
-                show(settings, result, **given)
+                show(settings, result, **values)
             if failed(result):
                 raise typer.Exit(1)
 
@@ -178,7 +178,7 @@ def operation(
 _OF_MEMORIES = ("id", "ids", "old", "new", "source", "target", "one", "other")
 
 
-def with_whole_ids(memory: Memory, given: dict[str, Any]) -> dict[str, Any]:
+def with_whole_ids(memory: Memory, values: dict[str, Any]) -> dict[str, Any]:
     """The arguments with the ids that shortened ones, as contexts and MCP write them, stand for.
 
     Raises:
@@ -186,20 +186,20 @@ def with_whole_ids(memory: Memory, given: dict[str, Any]) -> dict[str, Any]:
     """
     from salience.search.context.sections import shortened, whole_id  # which needs NumPy
 
-    names = [name for name in _OF_MEMORIES if given.get(name)]
-    ids = [id for name in names for id in _listed(given[name])]
+    names = [name for name in _OF_MEMORIES if values.get(name)]
+    ids = [id for name in names for id in _listed(values[name])]
     if not ids:
-        return given
+        return values
     there = memory.get_many(ids)
-    known: dict[str, str] = {}
+    whole_ids: dict[str, str] = {}
     for id, record in zip(ids, there, strict=True):
         if record is None and (short := shortened(id)) is not None:
             page = memory.get_all(short[0], limit=1_000)
-            known[id] = whole_id(id, short[1], [each.id for each in page])
-    return given | {
-        name: known.get(value, value)
-        if isinstance(value := given[name], str)
-        else [known.get(id, id) for id in value]
+            whole_ids[id] = whole_id(id, short[1], [each.id for each in page])
+    return values | {
+        name: whole_ids.get(value, value)
+        if isinstance(value := values[name], str)
+        else [whole_ids.get(id, id) for id in value]
         for name in names
     }
 
@@ -220,9 +220,9 @@ def _typed(parameter: api.Parameter, is_place: bool) -> tuple[Any, Callable[[Any
     info.autocompletion = one_of(choices) if choices else None
     info.rich_help_panel = CONDITIONS if parameter.default is NOT_GIVEN else None
     if not is_place:
-        both = kind is bool and parameter.default is not False
+        has_two = kind is bool and parameter.default is not False
         other = (f"--{name.replace('_', '-')}",) if short else ()
-        info.param_decls = (f"--{flag}/--no-{flag}" if both else f"--{flag}", *other)
+        info.param_decls = (f"--{flag}/--no-{flag}" if has_two else f"--{flag}", *other)
         if kind == list[str] and meaning:
             info.help = f"{meaning} Repeat the option for more."
     if parameter.default is None or parameter.default is NOT_GIVEN:

@@ -44,7 +44,7 @@ def emit(data: Any) -> None:
     print(visible(written, "\\u{:04x}"))
 
 
-def told(settings: Any, result: Any) -> bool:
+def emitted(settings: Any, result: Any) -> bool:
     """Print a result as JSON if the settings ask for that; whether they do."""
     if settings.json:
         emit(result.to_dict() if hasattr(result, "to_dict") else result)
@@ -53,7 +53,7 @@ def told(settings: Any, result: Any) -> bool:
 
 def tell(settings: Any, result: Any, line: str) -> None:
     """Print a result as JSON if the settings ask for that, else a line."""
-    if not told(settings, result):
+    if not emitted(settings, result):
         say(line)
 
 
@@ -94,10 +94,10 @@ def elsewhere(memory: Any, as_of: Any = None) -> None:
     from difflib import get_close_matches
 
     try:
-        others = [] if memory.count() else [*memory.stats(everywhere=True)["namespaces"]]
+        names_there = [] if memory.count() else [*memory.stats(everywhere=True)["namespaces"]]
     except SalienceError:  # a key of a server may not see the others
         return
-    near = get_close_matches(memory.namespace, others, MAX_NOTES) or others[:MAX_NOTES]
+    near = get_close_matches(memory.namespace, names_there, MAX_NOTES) or names_there[:MAX_NOTES]
     if as_of is not None and not near and not memory.count(as_of=as_of):
         note(f"nothing was known yet at {as_of}")
     if near:
@@ -133,13 +133,13 @@ def nothing(reason: str = "nothing found") -> NoReturn:
     raise typer.Exit(1)
 
 
-def notes(messages: Iterable[str], rest: str = "") -> None:
+def notes(messages: Iterable[str], suffix: str = "") -> None:
     """Print the first `MAX_NOTES` messages, and how many more there are."""
     lines = list(messages)
     for line in lines[:MAX_NOTES]:
         note(line)
     if len(lines) > MAX_NOTES:
-        note(f"... and {len(lines) - MAX_NOTES:,} more{rest}")
+        note(f"... and {len(lines) - MAX_NOTES:,} more{suffix}")
 
 
 def pending(links: Iterable[Link]) -> None:
@@ -173,9 +173,9 @@ def progress(aftermath: str = "", step: str = "") -> Iterator[ReportProgress]:
     """
     latest: Any = ("", 0, None)
 
-    def note_latest(*told: Any) -> None:
+    def note_latest(*counts: Any) -> None:
         nonlocal latest
-        latest = told if len(told) == 3 else (step, *told)
+        latest = counts if len(counts) == 3 else (step, *counts)
 
     try:
         if not sys.stderr.isatty():
@@ -183,8 +183,8 @@ def progress(aftermath: str = "", step: str = "") -> Iterator[ReportProgress]:
             return
         with _bar() as show:
 
-            def note_and_show(*told: Any) -> None:
-                note_latest(*told)
+            def note_and_show(*counts: Any) -> None:
+                note_latest(*counts)
                 show(*latest)
 
             yield note_and_show

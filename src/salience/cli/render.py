@@ -61,11 +61,11 @@ def vitals(memories: Sequence[ZonedMemory]) -> Table:
     return rows
 
 
-def about(found: About, zone: tzinfo) -> Table:
+def about(result: About, zone: tzinfo) -> Table:
     """A table of what is known about a user, each topic named once."""
     rows = table("topic", "since", "statement", "sure", "memory", numbers=("sure",))
     before = ""
-    for fact in found:
+    for fact in result:
         topic = "" if fact.topic == before else fact.topic
         since = "" if fact.since is None else when(fact.since, zone, "%Y-%m-%d")
         likely = "" if fact.probability is None else f"{fact.probability:.2f}"
@@ -160,16 +160,18 @@ def _origin(record: MemoryRecord, zone: tzinfo) -> Text:
 def apart(trees: Sequence[Explanation | None]) -> list[str]:
     """Of each score the parts furthest above the mean of the others, such as "semantic +0.20"."""
     parts = [dict(_by_size(tree.contributions())) if tree else {} for tree in trees]
-    others = max(1, sum(map(bool, parts)) - 1)
+    count = max(1, sum(map(bool, parts)) - 1)
     names = sorted({name for each in parts for name in each})
     sums = {name: sum(each.get(name, 0.0) for each in parts) for name in names}
 
-    def told(own: Mapping[str, float]) -> str:
-        gaps = {name: own.get(name, 0.0) * (1 + 1 / others) - sums[name] / others for name in names}
+    def reasons(values: Mapping[str, float]) -> str:
+        gaps = {
+            name: values.get(name, 0.0) * (1 + 1 / count) - sums[name] / count for name in names
+        }
         first = [gap for gap in _by_size(gaps) if gap[1] >= _LEAST][:_REASONS]
-        return ", ".join(f"{name} {gap:+.2f}" for name, gap in first if own)
+        return ", ".join(f"{name} {gap:+.2f}" for name, gap in first if values)
 
-    return [told(own) for own in parts]
+    return [reasons(values) for values in parts]
 
 
 def _by_size(parts: Mapping[str, float]) -> list[tuple[str, float]]:
@@ -191,13 +193,13 @@ def score_parts(tree: Explanation, most: int | None = None) -> Table:
         parts = {
             child.part: child.value for child in tree.children if child.part_node.group == group
         }
-        named = [f"{name} {value:.2f}" for name, value in _by_size(parts)]
-        if named:
-            if most is not None and len(named) > most:
-                named[most:] = ["…"]
+        figures = [f"{name} {value:.2f}" for name, value in _by_size(parts)]
+        if figures:
+            if most is not None and len(figures) > most:
+                figures[most:] = ["…"]
             heading = Table.grid(padding=(0, 2, 0, 0))
             heading.add_column(min_width=columns, no_wrap=True)
-            heading.add_row(Text(group), Text(", ".join(named), style="dim"))
+            heading.add_row(Text(group), Text(", ".join(figures), style="dim"))
             lines.add_row(Text(f"{subtotal:.4f}", style="cyan"), heading)
     if not subtotals:
         summands, factors = tree.factored()
@@ -215,8 +217,8 @@ def record(memory: MemoryRecord) -> Group:
     fields.add_column(overflow="fold")
     for name, value in memory.to_dict().items():
         if name != "content" and value not in (None, [], {}):
-            shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-            fields.add_row(Text(name), Text(shown))
+            cell = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+            fields.add_row(Text(name), Text(cell))
     return Group(Text(memory.content), Text(), fields)
 
 
@@ -273,8 +275,8 @@ def show_report(console: Console, report: ExplainReport, *, full: bool = False) 
 
 def _show_line(console: Console, report: ExplainReport, line: str) -> None:
     style = "bold green" if report.found else "bold red"
-    shown = Text(_wrapped(line, console.width), style=style if line == report.verdict else "")
-    console.print(shown, soft_wrap=True)
+    line_text = Text(_wrapped(line, console.width), style=style if line == report.verdict else "")
+    console.print(line_text, soft_wrap=True)
 
 
 def _wrapped(line: str, width: int) -> str:
@@ -320,12 +322,10 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
 def _rank(standing: Standing, rise: int | None) -> Text:
     if standing.rank is None:
         return Text("–", style="dim")
-    shown = Text(str(standing.rank), style="bold" if standing.left is None else "dim")
+    cell = Text(str(standing.rank), style="bold" if standing.left is None else "dim")
     if rise:
-        shown.append(
-            f" {'↑' if rise > 0 else '↓'}{abs(rise)}", style="green" if rise > 0 else "red"
-        )
-    return shown
+        cell.append(f" {'↑' if rise > 0 else '↓'}{abs(rise)}", style="green" if rise > 0 else "red")
+    return cell
 
 
 def show_context(console: Console, context: Context) -> None:

@@ -44,19 +44,19 @@ def changes(changes: Sequence[Change]) -> RenderableType:
     return Group("", rows, "", summary)
 
 
-def left_out(found: Sequence[LeftOut]) -> RenderableType:
+def left_out(results: Sequence[LeftOut]) -> RenderableType:
     """A table for each measure: its change, in thousandths, where a part is left out."""
     tables: list[RenderableType] = []
-    parts = list(found[0].changes)
-    idle = [part for part in parts if not any(any(one.changes[part][1]) for one in found)]
-    for measure in dict.fromkeys(one.measure for one in found):
-        of_sets = [one for one in found if one.measure == measure]
-        rows = render.table(f"{measure} without", *(one.set for one in of_sets))
-        rows.add_row("(all parts)", *(f"{1000 * one.with_all:.0f}" for one in of_sets))
-        rows.add_row("(questions)", *(f"{one.questions:,}" for one in of_sets))
+    parts = list(results[0].changes)
+    idle = [part for part in parts if not any(any(r.changes[part][1]) for r in results)]
+    for measure in dict.fromkeys(r.measure for r in results):
+        of_sets = [r for r in results if r.measure == measure]
+        rows = render.table(f"{measure} without", *(r.set for r in of_sets))
+        rows.add_row("(all parts)", *(f"{1000 * r.with_all:.0f}" for r in of_sets))
+        rows.add_row("(questions)", *(f"{r.questions:,}" for r in of_sets))
         for part in parts:
             if part not in idle:
-                rows.add_row(part, *(_left_out_cell(*one.changes[part]) for one in of_sets))
+                rows.add_row(part, *(_left_out_cell(*r.changes[part]) for r in of_sets))
         tables += [rows, ""]
     legend = "In thousandths, with the sign on each third of a set: - where the part helps."
     return Group(*tables, legend, f"Without effect here: {', '.join(idle)}" if idle else "")
@@ -75,13 +75,13 @@ def _measures(report: Report) -> Table:
     numbers = ("n", *measures, "ms")
     rows = render.table("", *numbers, numbers=numbers)
     for outcome in report.outcomes:
-        shown = (f"{outcome.metrics[name]:.3f}" for name in measures)
+        cells = (f"{outcome.metrics[name]:.3f}" for name in measures)
         ms = outcome.ms_per_query
-        took = f"{ms:.1f}" if ms < 100.0 else f"{ms:.0f}"  # no wider where a machine is busy
-        rows.add_row(_title(outcome), f"{outcome.queries:,}", *shown, took)
+        time = f"{ms:.1f}" if ms < 100.0 else f"{ms:.0f}"  # no wider where a machine is busy
+        rows.add_row(_title(outcome), f"{outcome.queries:,}", *cells, time)
         for category, (queries, metrics) in outcome.categories.items():
-            shown = (f"{metrics[name]:.3f}" for name in measures)
-            rows.add_row(f"  {category}", f"{queries:,}", *shown, style="dim")
+            cells = (f"{metrics[name]:.3f}" for name in measures)
+            rows.add_row(f"  {category}", f"{queries:,}", *cells, style="dim")
     return rows
 
 
@@ -95,9 +95,9 @@ def _intervals(outcomes: Sequence[Outcome]) -> Table:
 
 
 def _spans(judged: Sequence[Judged]) -> list[str]:
-    found = intervals(judged)
+    spans = intervals(judged)
     conversations = len({each.conversation for each in judged})
-    return [f"{conversations:,}", *(_span(found[name]) for name in COMPARED if found)]
+    return [f"{conversations:,}", *(_span(spans[name]) for name in COMPARED if spans)]
 
 
 def _title(figures: Outcome | Change) -> str:

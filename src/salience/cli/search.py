@@ -9,7 +9,7 @@ import typer
 
 from salience.cli import output
 from salience.cli.completion import one_of
-from salience.cli.operations import REQUIRED, operation, takes, with_whole_ids
+from salience.cli.operations import REQUIRED, operation, parameters_of, with_whole_ids
 from salience.cli.settings import Settings
 from salience.errors import InvalidInput
 from salience.language.query_analysis import asks_something
@@ -38,20 +38,20 @@ def profile_of(name: str, rerank: str | None) -> Profile:
     return reranked(name, rerank)
 
 
-@takes("search")
+@parameters_of("search")
 def search(
     settings: Settings,
     profile: ProfileName = "balanced",
     rerank: str | None = None,
     explain: bool = False,
-    **given: Any,
+    **values: Any,
 ) -> None:
     """Find the memories that matter for a query."""
     with settings.open(profile=profile_of(profile, rerank)) as memory:
-        result = memory.search(**given, explain=explain or not settings.json)
+        result = memory.search(**values, explain=explain or not settings.json)
         if not result.hits:
             output.elsewhere(memory)
-        near = result if result.hits else _near(memory, result, with_fields(given).get("filters"))
+        near = result if result.hits else _near(memory, result, with_fields(values).get("filters"))
     output.degraded(result.degraded)
     output.taken(result.taken)
     # Of a text that asks nothing, the probability says nothing, unless it left no hits.
@@ -83,26 +83,26 @@ def _near(memory: Memory, result: SearchResult, filters: Any) -> SearchResult:
     return memory.search(result.query, filters=filters, limit=_CLOSE, touch=False)
 
 
-@takes("explain_many", without=("everywhere",))
+@parameters_of("explain_many", without=("everywhere",))
 def explain(
     settings: Settings,
     profile: ProfileName = "balanced",
     rerank: str | None = None,
     html: Path | None = None,
     full: bool = False,
-    **given: Any,
+    **values: Any,
 ) -> None:
     """Explain why a query finds a memory or not, and what would change that."""
     with settings.open(profile=profile_of(profile, rerank)) as memory:
-        given = with_whole_ids(memory, given)
-        reports = memory.explain_many(**given)
+        values = with_whole_ids(memory, values)
+        reports = memory.explain_many(**values)
     if html is not None:
         if len(reports) > 1:
             raise InvalidInput("html", "holds one explanation", "give one id")
         output.write_file("html", html, reports[0].to_html())
     if settings.json:
-        told = [report.to_dict() for report in reports]
-        output.emit(told[0] if len(told) == 1 else {"reports": told})
+        documents = [report.to_dict() for report in reports]
+        output.emit(documents[0] if len(documents) == 1 else {"reports": documents})
         return
     from salience.cli import render
 
@@ -116,7 +116,7 @@ def explain(
 @operation(
     "inspect.compare", embeds=True, profiles=REQUIRED, failed=lambda found: not found.memories
 )
-def compare(settings: Settings, comparison: Comparison, **given: Any) -> None:
+def compare(settings: Settings, comparison: Comparison, **_: Any) -> None:
     """Compare the hits of several profiles, and show what moved each memory."""
     from salience.cli import render
 
@@ -126,13 +126,13 @@ def compare(settings: Settings, comparison: Comparison, **given: Any) -> None:
         output.note("nothing found")
 
 
-@takes("get_context")
+@parameters_of("get_context")
 def context(
-    settings: Settings, profile: ProfileName = "balanced", rerank: str | None = None, **given: Any
+    settings: Settings, profile: ProfileName = "balanced", rerank: str | None = None, **values: Any
 ) -> None:
     """Build a prompt context for a query, within a token budget."""
     with settings.open(profile=profile_of(profile, rerank)) as memory:
-        context = memory.get_context(**given)
+        context = memory.get_context(**values)
         if not context.ids:
             output.elsewhere(memory)
     output.degraded(context.degraded)
@@ -162,7 +162,7 @@ def profiles(
         raise typer.BadParameter("write `salience profiles` or `salience profiles show NAME`")
     if name is not None:
         chosen = [built_in.get(name)]
-        if output.told(settings, chosen[0].to_dict()):
+        if output.emitted(settings, chosen[0].to_dict()):
             return
     else:
         chosen = list(built_in.BUILT_IN.values())

@@ -57,8 +57,8 @@ class Settings:
 
     def over(self, other: Settings) -> Settings:
         """These settings, with those of `other` where these have none."""
-        own = {name: value for name, value in vars(self).items() if value}
-        return replace(other, **own)
+        chosen = {name: value for name, value in vars(self).items() if value}
+        return replace(other, **chosen)
 
     @property
     def url(self) -> str:
@@ -126,11 +126,11 @@ class Settings:
     def options(self, embeds: bool = True) -> dict[str, Any]:
         """The settings of the memory; a server has its own embedder, and knows whose the key is."""
         names = ("namespace", "embedder", "time_zone")
-        named = {name: getattr(self, name) for name in names}
-        given = {name: value for name, value in named.items() if value is not None}
+        values = {name: getattr(self, name) for name in names}
+        chosen = {name: value for name, value in values.items() if value is not None}
         if remote_scheme(self.url):
-            return given
-        return given if embeds else {**given, "embedder": None}
+            return chosen
+        return chosen if embeds else {**chosen, "embedder": None}
 
 
 def _remove_if_empty(path: Path) -> None:

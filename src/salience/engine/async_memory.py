@@ -10,7 +10,7 @@ from datetime import tzinfo
 from functools import partial, update_wrapper
 from typing import Any, Concatenate, ParamSpec, Self, Unpack
 
-from salience.api.parameters import NOT_GIVEN, takes
+from salience.api.parameters import NOT_GIVEN, with_options
 from salience.display.function_calls import Offered, Owner, Style, Tools
 from salience.engine.core import Core, part
 from salience.engine.inspect_api import Inspect, Labels
@@ -127,11 +127,11 @@ class AsyncMemory:
     labels = part(AsyncLabels)
     upkeep = part(AsyncUpkeep)
 
-    @takes(Settings, defaults=SETTINGS)
+    @with_options(Settings, defaults=SETTINGS)
     def __new__(cls, url: Address | Store | None = None, **settings: Unpack[Settings]) -> Self:
         return object.__new__(opened_by(cls, url))
 
-    @takes(Settings, defaults=SETTINGS)
+    @with_options(Settings, defaults=SETTINGS)
     def __init__(self, url: Address | Store | None = None, **settings: Unpack[Settings]) -> None:
         """Open (or create) a store when awaited, as `Memory(...)` does.
 
@@ -141,7 +141,7 @@ class AsyncMemory:
         self._opening = partial(Core.open, url, **settings)
 
     @classmethod
-    @takes(Settings, defaults=SETTINGS)
+    @with_options(Settings, defaults=SETTINGS)
     async def open(cls, url: Address | Store | None = None, **settings: Unpack[Settings]) -> Self:
         """Open (or create) a store, as `Memory.open` does.
 
@@ -284,7 +284,7 @@ class AsyncMemory:
 
     events.__doc__ = Memory.events.__doc__
 
-    @takes(FieldFilters, defaults=FIELD_DEFAULTS)
+    @with_options(FieldFilters, defaults=FIELD_DEFAULTS)
     def iterate(
         self,
         filters: Filters = None,
@@ -302,7 +302,7 @@ class AsyncMemory:
     def __aiter__(self) -> AsyncIteration:
         return self.iterate()
 
-    @takes(Owner, defaults=dict.fromkeys(Owner.__annotations__, NOT_GIVEN))
+    @with_options(Owner, defaults=dict.fromkeys(Owner.__annotations__, NOT_GIVEN))
     def tools(
         self, style: Style = "openai", *, max_tokens: int = 2000, **owner: Unpack[Owner]
     ) -> AsyncTools:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Annotated, Unpack, cast
 
-from salience.api.parameters import Bounds, takes
+from salience.api.parameters import Bounds, with_options
 from salience.engine.core import Part
 from salience.engine.options import check_names
 from salience.engine.search_api import EXPLAINING
@@ -57,7 +57,7 @@ _MEASURED_HITS = 20
 class Inspect(Part):
     """Look behind memories: what a search ranks, their links, zones and vitality."""
 
-    @takes(*EXPLAINING, defaults={**SEARCH_DEFAULTS, "limit": DEFAULT_CANDIDATES})
+    @with_options(*EXPLAINING, defaults={**SEARCH_DEFAULTS, "limit": DEFAULT_CANDIDATES})
     def candidates(
         self, query: Query, *, hits: Annotated[int, HITS] = 10, **given: Unpack[ExplainOptions]
     ) -> CandidateTable:
@@ -77,7 +77,7 @@ class Inspect(Part):
         searched = replace(request, limit=integer("hits", hits, *HITS))
         return self._run_search(candidates.candidates(searched, request.limit), request)
 
-    @takes(FieldFilters, SharedOptions, CompareOptions, defaults=SEARCH_DEFAULTS)
+    @with_options(FieldFilters, SharedOptions, CompareOptions, defaults=SEARCH_DEFAULTS)
     def compare(
         self,
         query: Query,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from salience.api.parameters import NOT_GIVEN, takes
+from salience.api.parameters import NOT_GIVEN, with_options
 from salience.display.function_calls import (
     Owner,
     Style,
@@ -45,11 +45,11 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
     labels: part[Labels] = part("salience.engine.inspect_api:Labels")
     upkeep: part[Upkeep] = part("salience.engine.upkeep_api:Upkeep")
 
-    @takes(Settings, defaults=SETTINGS)
+    @with_options(Settings, defaults=SETTINGS)
     def __new__(cls, url: Address | Store | None = None, **settings: Unpack[Settings]) -> Self:
         return object.__new__(opened_by(cls, url))
 
-    @takes(Settings, defaults=SETTINGS)
+    @with_options(Settings, defaults=SETTINGS)
     def __init__(self, url: Address | Store | None = None, **settings: Unpack[Settings]) -> None:
         """Open (or create) a store.
 
@@ -66,7 +66,7 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
         self._core = Core.open(url, **settings)
 
     @classmethod
-    @takes(Settings, defaults=SETTINGS)
+    @with_options(Settings, defaults=SETTINGS)
     def open(cls, url: Address | Store | None = None, **settings: Unpack[Settings]) -> Self:
         """Open (or create) a store, as `Memory(...)` does.
 
@@ -110,7 +110,7 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
         """The time zone of calls that give none, and of what is shown to people and models."""
         return self._core.searches.zone()
 
-    @takes(Owner, defaults=dict.fromkeys(Owner.__annotations__, NOT_GIVEN))
+    @with_options(Owner, defaults=dict.fromkeys(Owner.__annotations__, NOT_GIVEN))
     def tools(
         self, style: Style = "openai", *, max_tokens: int = 2000, **owner: Unpack[Owner]
     ) -> Tools:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Self, Unpack
 
-from salience.api.parameters import Bounds, takes
+from salience.api.parameters import Bounds, with_options
 from salience.engine.core import Core, PlanRunner
 from salience.engine.options import check_names, narrowed
 from salience.errors import InvalidInput
@@ -58,7 +58,7 @@ EXPLAINING = (FieldFilters, SharedOptions, ExplainOptions)
 class SearchApi(PlanRunner):
     """Search, ask why, compare, and write a context."""
 
-    @takes(*EXPLAINING, SearchOptions, defaults=SEARCH_DEFAULTS)
+    @with_options(*EXPLAINING, SearchOptions, defaults=SEARCH_DEFAULTS)
     def search(self, query: Query, **given: Unpack[SearchOptions]) -> SearchResult:
         """Find the memories that matter for a query, best first.
 
@@ -74,7 +74,7 @@ class SearchApi(PlanRunner):
             self._core.recorder.record(request, result, given.get("filters"))
         return result
 
-    @takes(*EXPLAINING, defaults=SEARCH_DEFAULTS)
+    @with_options(*EXPLAINING, defaults=SEARCH_DEFAULTS)
     def explain(
         self,
         query: Query,
@@ -105,7 +105,7 @@ class SearchApi(PlanRunner):
         [report] = self.explain_many(query, ids, against=against, everywhere=everywhere, **given)
         return report
 
-    @takes(*EXPLAINING, defaults=SEARCH_DEFAULTS)
+    @with_options(*EXPLAINING, defaults=SEARCH_DEFAULTS)
     def explain_many(
         self,
         query: Query,
@@ -136,7 +136,7 @@ class SearchApi(PlanRunner):
         plan = explaining.explain(request, parsed, everywhere=everywhere, against=rival)
         return self._run_search(plan, request)
 
-    @takes(FieldFilters, ContextOptions, defaults=CONTEXT_DEFAULTS)
+    @with_options(FieldFilters, ContextOptions, defaults=CONTEXT_DEFAULTS)
     def get_context(
         self,
         query: Query,
@@ -189,7 +189,7 @@ class ReadApi(PlanRunner):
         records = self._run_at(plan, as_of)
         return [(record := records.get(id)) and record.in_effect() for id in parsed]
 
-    @takes(FieldFilters, defaults=FIELD_DEFAULTS)
+    @with_options(FieldFilters, defaults=FIELD_DEFAULTS)
     def get_all(
         self,
         filters: Filters = None,
@@ -242,7 +242,7 @@ class ReadApi(PlanRunner):
         where = core.filter(filters)
         return self._run(listing.about(core.namespace, user, where, limit, core.time()))
 
-    @takes(FieldFilters, defaults=FIELD_DEFAULTS)
+    @with_options(FieldFilters, defaults=FIELD_DEFAULTS)
     def iterate(
         self,
         filters: Filters = None,
@@ -268,7 +268,7 @@ class ReadApi(PlanRunner):
         request = listing.list_request(self._core.namespace, filters, order, page_size, cursor)
         return Iteration(self._core, request)
 
-    @takes(FieldFilters, defaults=FIELD_DEFAULTS)
+    @with_options(FieldFilters, defaults=FIELD_DEFAULTS)
     def count(
         self,
         filters: Filters = None,

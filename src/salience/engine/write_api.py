@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Unpack
 
-from salience.api.parameters import Bounds, takes
+from salience.api.parameters import Bounds, with_options
 from salience.engine.core import PlanRunner
 from salience.engine.extraction.adding import with_facts
 from salience.engine.forgetting import Forget, forget_rule, requests_in, with_forgotten
@@ -46,7 +46,9 @@ CONTENT = Bounds(**OF_FIELD["content"].keywords, **MESSAGES.keywords)
 class WriteApi(PlanRunner):
     """Add, change and erase memories."""
 
-    @takes(RecordFields, MemoryFields, defaults={"tags": (), "links": (), "on_conflict": "error"})
+    @with_options(
+        RecordFields, MemoryFields, defaults={"tags": (), "links": (), "on_conflict": "error"}
+    )
     def add(
         self,
         content: Annotated[str | Mapping[str, Any] | Sequence[Mapping[str, Any]], CONTENT],
@@ -190,7 +192,7 @@ class WriteApi(PlanRunner):
         plan = with_forgotten(requests, items, added, rule, scope, self._core.request)
         return self._run(plan, searches=True)
 
-    @takes(RecordFields, MemoryChanges, defaults=UNCHANGED)
+    @with_options(RecordFields, MemoryChanges, defaults=UNCHANGED)
     def update(self, /, id: Id, **changes: Any) -> MemoryRecord:
         """Change fields of a memory; omitted fields stay as they are.
 
@@ -235,7 +237,7 @@ class WriteApi(PlanRunner):
         log_upkeep(self._core.namespace, "erase", erasure.memories)
         return Erased(erasure.memories, erasure.restored)
 
-    @takes(FieldFilters, defaults=FIELD_DEFAULTS)
+    @with_options(FieldFilters, defaults=FIELD_DEFAULTS)
     def delete_all(
         self,
         filters: Filters = None,

@@ -136,8 +136,8 @@ class KnownRoute(Route):
     """A route that enters itself into the scope: logs and metrics name its template."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        match, found = super().matches(scope)
-        return match, found if match is Match.NONE else {**found, "route": self}
+        match, child = super().matches(scope)
+        return match, child if match is Match.NONE else {**child, "route": self}
 
 
 class EncodedPaths:
@@ -234,10 +234,10 @@ class Server:
         self, headers: Mapping[str, str], client: str | None, target: str
     ) -> Principal | Denied:
         """Find whose a request is, by its header fields; where nothing is written, all but read."""
-        found = await self._authenticator.authenticate(headers, client, target)
-        if self.settings.read_only and isinstance(found, Principal):
-            return replace(found, scopes=found.scopes & {READ})
-        return found
+        outcome = await self._authenticator.authenticate(headers, client, target)
+        if self.settings.read_only and isinstance(outcome, Principal):
+            return replace(outcome, scopes=outcome.scopes & {READ})
+        return outcome
 
     async def resource_metadata(self, request: Request) -> Response:
         """Tell whose access tokens are taken, as RFC 9728 has it."""
@@ -259,17 +259,17 @@ class Server:
 
         async def answered(request: Request) -> Response:
             request.state.route = operation.path_format
-            wanted = Wanted.of(request.query_params)
+            wishes = Wanted.of(request.query_params)
             call = await self._call(operation, request)
             sent = frozenset(call.arguments)
             try:
-                response = wanted.cut(await operation.endpoint(call))
+                response = wishes.cut(await operation.endpoint(call))
             except InvalidInput as error:
                 if error.field == "idempotency_key" and error.field not in sent:
                     raise Refused(key_reused()) from error
-                if (named := as_sent(error, sent)) is error:
+                if (renamed := as_sent(error, sent)) is error:
                     raise
-                raise named from error
+                raise renamed from error
             if request.state.idempotency_key and getattr(request.state, "is_repeated", False):
                 response.headers["Idempotency-Replayed"] = "true"
             return response
@@ -288,11 +288,11 @@ class Server:
             count_write(request.state, operation.scope)
         arguments: dict[str, Any] = {}
         query = request.query_params.multi_items()
-        own = [item for item in query if item[0] not in Wanted.__annotations__]
+        parameters = [item for item in query if item[0] not in Wanted.__annotations__]
         if operation.query is not None and (request.url.query or operation.needs_body):
-            arguments = operation.query.parse_query(own)
-        elif operation.scope is not None and operation.prefix == PREFIX and own:
-            raise no_query([name for name, _ in own], operation.body)
+            arguments = operation.query.parse_query(parameters)
+        elif operation.scope is not None and operation.prefix == PREFIX and parameters:
+            raise no_query([name for name, _ in parameters], operation.body)
         if operation.body is not None:
             body = await request.body()
             if body or operation.needs_body:
@@ -304,8 +304,8 @@ class Server:
 
 def _namespace(request: Request, principal: Principal, default: str) -> str:
     """The namespace of a request: the one that it names, or the first of the key."""
-    named = request.headers.get("salience-namespace")
-    namespace = None if named is None else unquote(named)  # a header has no letters beyond ASCII
+    field = request.headers.get("salience-namespace")
+    namespace = None if field is None else unquote(field)  # a header has no letters beyond ASCII
     if namespace is None:
         namespace = default if principal.sees_everything else principal.default_namespace
     if namespace is None:
@@ -326,6 +326,6 @@ INTERVAL_SECONDS = 0.01
 async def beat(observe: Callable[[float], None]) -> None:
     """Tell every ten milliseconds by how many seconds the loop was late, until it is cancelled."""
     while True:
-        due = perf_counter() + INTERVAL_SECONDS
+        due_at = perf_counter() + INTERVAL_SECONDS
         await asyncio.sleep(INTERVAL_SECONDS)
-        observe(max(0.0, perf_counter() - due))
+        observe(max(0.0, perf_counter() - due_at))

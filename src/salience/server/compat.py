@@ -82,8 +82,8 @@ def route(method: str, *paths: str, scope: Scope | Literal[""]) -> Callable[[_An
 @route("GET", "/v1/ping/", scope=ANY_SCOPE)
 async def ping(call: Call) -> Body:
     """Tell that the key is valid."""
-    own = {"org_id": "salience", "project_id": call.namespace}  # without them no client opens
-    return {"status": "ok", **own, "user_email": None}
+    owners = {"org_id": "salience", "project_id": call.namespace}  # without them no client opens
+    return {"status": "ok", **owners, "user_email": None}
 
 
 @route("POST", "/v3/memories/add/", "/v1/memories/", "/memories", scope=WRITE)
@@ -233,8 +233,8 @@ async def entities(call: Call) -> Body:
     query = call.request.query_params
     page = _whole("page", query.get("page", 1))
     size = _whole("page_size", query.get("page_size", MAX_PAGE))
-    found = await _run(call, _entities)
-    return _paged(found[(page - 1) * size : page * size], len(found), page, size, "/v1/entities/")
+    listed = await _run(call, _entities)
+    return _paged(listed[(page - 1) * size : page * size], len(listed), page, size, "/v1/entities/")
 
 
 @route("DELETE", "/v2/entities/{type}/{id}/", "/v1/entities/{type}/{id}/", scope=DELETE)
@@ -280,12 +280,12 @@ async def feedback(call: Call) -> Body:
 async def create_export(call: Call) -> Body:
     """Name an export: its id says which memories, in which shape."""
     body = await _body(call)
-    wanted = {
+    order = {
         "filters": _filters(body, is_needed=False),
         "schema": _schema(body.get("schema")),
         "instructions": body.get("export_instructions"),
     }
-    packed = zlib.compress(json.dumps(wanted).encode())
+    packed = zlib.compress(json.dumps(order).encode())
     return {
         "message": "Memory export request received. Get it by its id.",
         "id": base64.urlsafe_b64encode(packed).decode(),
@@ -297,13 +297,13 @@ async def get_export(call: Call) -> Any:
     """Give the memories of an export, by its id or by filters."""
     body = await _body(call)
     id = body.pop("memory_export_id", None)
-    wanted = _unpacked(id) if id is not None else {"filters": _filters(body, is_needed=False)}
-    filters, schema = wanted["filters"], wanted.get("schema")
+    order = _unpacked(id) if id is not None else {"filters": _filters(body, is_needed=False)}
+    filters, schema = order["filters"], order.get("schema")
     page = await call.memory.get_all({} if filters is None else conditions(filters), limit=MAX_PAGE)
     extractor = call.server.extractor
     if schema is not None and extractor is not None:
         texts = [record.content for record in page]
-        return await in_thread(extractor.shaped, texts, schema, wanted["instructions"])
+        return await in_thread(extractor.shaped, texts, schema, order["instructions"])
     notes = []
     if schema is not None:
         notes += ["schema: no model to fill it is configured, so the memories are as they are"]
@@ -346,22 +346,22 @@ async def _found(call: Call, render: Callable[[MemoryRecord], Body]) -> Body:
     limits = [body.pop(name, None) for name in ("top_k", "limit")]
     top_k = next((limit for limit in limits if limit is not None), 20)
     filters = _filters(body)
-    found = await _run(
+    result = await _run(
         call, lambda calls: calls.search(query, filters, top_k=top_k, **options), render
     )
-    call.log_found(len(found["results"]), ())
+    call.log_found(len(result["results"]), ())
     if isinstance(fields, list):
-        kept = {"id", "memory", "score", *map(str, fields)}
-        found["results"] = [{n: v for n, v in r.items() if n in kept} for r in found["results"]]
-    return _noted(found, body)
+        keys = {"id", "memory", "score", *map(str, fields)}
+        result["results"] = [{n: v for n, v in r.items() if n in keys} for r in result["results"]]
+    return _noted(result, body)
 
 
 async def _existing(call: Call, render: Callable[[MemoryRecord], Body]) -> Body:
     """A memory that has to be there."""
-    found = await _run(call, lambda calls: calls.get(call.id), render)
-    if found is None:
+    memory = await _run(call, lambda calls: calls.get(call.id), render)
+    if memory is None:
         raise MemoryNotFoundError(call.id)
-    return found
+    return memory
 
 
 async def _page(call: Call, arguments: Body, page: int, size: int) -> Body:
@@ -393,8 +393,8 @@ def _filters(arguments: Body, is_needed: bool = True) -> Body | None:
 
     None without any, if none `is_needed`.
     """
-    given = _own_filters(arguments)
-    parts: list[Body] = [given] if given else []
+    filters = _own_filters(arguments)
+    parts: list[Body] = [filters] if filters else []
     beside = entity_filter({name: arguments.pop(name, None) for name in ENTITIES})
     start, end = arguments.pop("start_date", None), arguments.pop("end_date", None)
     if start is not None or end is not None:
@@ -412,15 +412,15 @@ def _filters(arguments: Body, is_needed: bool = True) -> Body | None:
 
 def _own_filters(arguments: Body) -> Body | None:
     """The argument `filters`, taken out."""
-    given = arguments.pop("filters", None)
-    if given is not None and not isinstance(given, dict):
-        raise InvalidInput("filters", f"is {shown(given)}", "give an object")
-    return given
+    filters = arguments.pop("filters", None)
+    if filters is not None and not isinstance(filters, dict):
+        raise InvalidInput("filters", f"is {shown(filters)}", "give an object")
+    return filters
 
 
-def _noted(answer: Body, left: Mapping[str, Any]) -> Body:
+def _noted(answer: Body, fields: Mapping[str, Any]) -> Body:
     """An answer with a note on each field of the request that was passed over."""
-    names = sorted(name for name in left.keys() - _HARMLESS if left[name] is not None)
+    names = sorted(name for name in fields.keys() - _HARMLESS if fields[name] is not None)
     notes = [f"{name}: means nothing to this server, and was passed over" for name in names]
     return {**answer, "notes": [*answer.get("notes", ()), *notes]} if notes else answer
 
@@ -469,9 +469,9 @@ def _unpacked(id: Any) -> Body:
     """The order that the id of an export holds: filters, schema and instructions."""
     try:
         packed = base64.urlsafe_b64decode(id)
-        wanted = json.loads(zlib.decompressobj().decompress(packed, _MAX_EXPORT_BYTES))
-        filters, instructions = wanted["filters"], wanted["instructions"]
-        schema = _schema(wanted["schema"])
+        order = json.loads(zlib.decompressobj().decompress(packed, _MAX_EXPORT_BYTES))
+        filters, instructions = order["filters"], order["instructions"]
+        schema = _schema(order["schema"])
     except (LookupError, RecursionError, TypeError, ValueError, zlib.error):
         raise InvalidInput("memory_export_id", "is not an id of an export", "create one") from None
     wishes = instructions if isinstance(instructions, str) else None
@@ -483,15 +483,15 @@ _Found = dict[tuple[str, str], tuple[int, datetime, datetime]]
 
 def _entities(calls: Calls) -> list[Body]:
     """The users, agents, apps and runs that have memories, by type and name."""
-    found: _Found = {}
+    figures: _Found = {}
     for record in calls.memory.iterate():
         for name, id in ids_of(record).items():
             if isinstance(id, str):
                 entity = (name.removesuffix("_id"), id)
-                total, first, last = found.get(entity, (0, record.created_at, record.updated_at))
+                total, first, last = figures.get(entity, (0, record.created_at, record.updated_at))
                 since, until = min(first, record.created_at), max(last, record.updated_at)
-                found[entity] = (total + 1, since, until)
-    return [_entity(entity, found[entity]) for entity in sorted(found)]
+                figures[entity] = (total + 1, since, until)
+    return [_entity(entity, figures[entity]) for entity in sorted(figures)]
 
 
 def _entity(entity: tuple[str, str], counted: tuple[int, datetime, datetime]) -> Body:

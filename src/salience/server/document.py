@@ -94,8 +94,8 @@ def scored(result: Result, record: MemoryRecord | None) -> Result | dict[str, An
     """A result with the scores of a memory beside, as they count; as it is without a memory."""
     if record is None:
         return result
-    read = record.in_effect()
-    scores = {"importance_score": read.importance, "relevance_score": read.relevance_score}
+    counted = record.in_effect()
+    scores = {"importance_score": counted.importance, "relevance_score": counted.relevance_score}
     return {**result.to_dict(), **scores}
 
 
@@ -123,10 +123,10 @@ def translate_search(arguments: dict[str, Any]) -> bool:
     is_document = translate_filters(arguments)
     if _THRESHOLD in arguments:
         options = arguments["options"] = {**(arguments.get("options") or {})}
-        given = arguments.pop(_THRESHOLD)
-        rename(options | {_THRESHOLD: given}, _THRESHOLD, "min_score")
-        options["min_score"] = given
-        if given is not None:
+        threshold = arguments.pop(_THRESHOLD)
+        rename(options | {_THRESHOLD: threshold}, _THRESHOLD, "min_score")
+        options["min_score"] = threshold
+        if threshold is not None:
             arguments["profile"] = arguments.get("profile") or PROFILE
         is_document = True
     return is_document

@@ -34,7 +34,7 @@ _HEADERS = {"Content-Security-Policy": _POLICY, "Cross-Origin-Opener-Policy": "s
 @cache
 def pages() -> Mapping[str, Callable[[Request], Awaitable[Response]]]:
     """The function that answers each path of the page; the folder itself is its index."""
-    found = dict[str, Callable[[Request], Awaitable[Response]]]()
+    endpoints = dict[str, Callable[[Request], Awaitable[Response]]]()
 
     def enter(folder: Traversable, path: str) -> None:
         for entry in folder.iterdir():
@@ -43,10 +43,10 @@ def pages() -> Mapping[str, Callable[[Request], Awaitable[Response]]]:
                 enter(entry, f"{path}{entry.name}/")
             elif kind is not None:
                 name = path if entry.name == "index.html" else path + entry.name
-                found[name] = _file(sent(entry), kind)
+                endpoints[name] = _file(sent(entry), kind)
 
     enter(files(__package__).joinpath("ui"), f"{PATH}/")
-    return found | {PATH: _to_index}
+    return endpoints | {PATH: _to_index}
 
 
 def sent(file: Traversable) -> bytes:

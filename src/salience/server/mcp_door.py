@@ -63,8 +63,8 @@ class McpDoor:
             _check_scope(caller, tool)
             count_write(request.state, tool.scope)
         scope["state"]["caller"] = caller
-        whole: Message = {"type": "http.request", "body": body, "more_body": False}
-        await manager.handle_request(scope, after(whole, receive), send)
+        message: Message = {"type": "http.request", "body": body, "more_body": False}
+        await manager.handle_request(scope, after(message, receive), send)
 
     async def close(self) -> None:
         """Give up what is still asked."""

@@ -117,8 +117,8 @@ def document(operations: Sequence[Operation], *, whole: bool = False) -> dict[st
         entry = paths.setdefault(operation.path_format, {})
         entry[operation.method.lower()] = _operation(operation, schemas)
     if not whole:
-        asked = {*requests(), "Problem", *(each.body.name for each in operations if each.body)}
-        for name in schemas.components.keys() - asked:
+        referred = {*requests(), "Problem", *(each.body.name for each in operations if each.body)}
+        for name in schemas.components.keys() - referred:
             _loosen(schemas.components[name])
         for each in (entry for path in paths.values() for entry in path.values()):
             _loosen([answer.get("content") for answer in each["responses"].values()])
@@ -150,10 +150,10 @@ def _loosen(schema: Any) -> None:
         for part in schema:
             _loosen(part)
     elif isinstance(schema, dict):
-        named = schema.get("properties")
-        if isinstance(named, dict) and isinstance(schema.get("required"), list):
-            kept = ["id"] if named.keys() >= IS_ONE else schema["required"]
-            schema["required"] = [name for name in kept if not _may_be_null(named[name])]
+        properties = schema.get("properties")
+        if isinstance(properties, dict) and isinstance(schema.get("required"), list):
+            required = ["id"] if properties.keys() >= IS_ONE else schema["required"]
+            schema["required"] = [name for name in required if not _may_be_null(properties[name])]
         for part in schema.values():
             _loosen(part)
 
@@ -253,14 +253,14 @@ def _answer(answer: Answer, schemas: Schemas) -> dict[str, Any]:
     if answer.body is not None:
         entry["content"] = {answer.content_type: {"schema": schemas.of(answer.body)}}
         if answer.tells:
-            entry["content"][EVENTS] = {"schema": _told(schemas.of(answer.body))}
+            entry["content"][EVENTS] = {"schema": _event_stream(schemas.of(answer.body))}
     if answer.has_etag:
         etag = {"type": "string", "pattern": r'^"\d+"$'}
         entry["headers"]["ETag"] = {"description": "Its version.", "schema": etag}
     return entry
 
 
-def _told(answer: Schema) -> Schema:
+def _event_stream(answer: Schema) -> Schema:
     """The data of each event of an answer that tells its progress."""
     progress = {"step": {"type": "string"}, "done": _COUNT, "of": _COUNT}
     return {
@@ -282,20 +282,20 @@ def _headers(*names: str) -> dict[str, Schema]:
 
 def statuses(operation: Operation) -> list[int]:
     """The statuses of the problems that an operation may answer."""
-    found = {*_ALWAYS, *operation.errors}
+    numbers = {*_ALWAYS, *operation.errors}
     if operation.scope is not None:
-        found.update(_WITH_KEY)
+        numbers.update(_WITH_KEY)
     if operation.scope in _WRITING:
-        found.add(507)
+        numbers.add(507)
     if operation.body is not None or operation.query is not None or operation.headers:
-        found.update(_WITH_INPUT)
+        numbers.update(_WITH_INPUT)
     if operation.body is not None or operation.body_type != JSON:
-        found.update((*_WITH_BODY, *_WITH_INPUT))
+        numbers.update((*_WITH_BODY, *_WITH_INPUT))
     if "Idempotency-Key" in operation.headers:
-        found.add(409)
+        numbers.add(409)
     if _path_names(operation.path) or _is_json(operation):  # whose fields may be chosen
-        found.update(_WITH_INPUT)
-    return sorted(found)
+        numbers.update(_WITH_INPUT)
+    return sorted(numbers)
 
 
 def _problems(operations: Sequence[Operation]) -> dict[str, Any]:

@@ -64,8 +64,8 @@ class ServerSettings:
             for field in fields(cls)
             if environment.get(name := f"SALIENCE_{field.name.upper()}")
         }
-        given = {name: value for name, value in options.items() if value not in (None, (), [])}
-        return cls(**(values | given))
+        chosen = {name: value for name, value in options.items() if value not in (None, (), [])}
+        return cls(**(values | chosen))
 
     def to_environment(self) -> dict[str, str]:
         """The environment in which `from_environment` gives these settings."""

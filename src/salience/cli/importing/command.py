@@ -79,9 +79,9 @@ def import_(
             raise InvalidInput("sync", "is for one folder", "leave the other options out")
         keep_in_step(settings, folder_at(paths[0], how), batch, dry_run, watch)
         return
-    with sources(paths, how) as found:
-        if exports := [source for source in found if source.is_export]:
-            if len(found) > 1 or not is_plain:
+    with sources(paths, how) as opened:
+        if exports := [source for source in opened if source.is_export]:
+            if len(opened) > 1 or not is_plain:
                 raise InvalidInput(
                     str(exports[0].path), "is an export", "import it alone, without other options"
                 )
@@ -89,24 +89,24 @@ def import_(
         elif all_:
             raise InvalidInput("all", "is for exports", "leave it out")
         else:
-            import_items(settings, found, batch, mode, on_conflict)
+            import_items(settings, opened, batch, mode, on_conflict)
 
 
 def _list_formats(settings: Settings) -> None:
     from salience.importers import FORMATS
 
     formats = {name: format.about for name, format in FORMATS.items()}
-    if output.told(settings, formats):
+    if output.emitted(settings, formats):
         return
     width = max(map(len, formats))
     for name, about in formats.items():
         output.say(f"{name:{width}}  {about}")
 
 
-def _columns(given: Sequence[str]) -> dict[str, str]:
+def _columns(pairs: Sequence[str]) -> dict[str, str]:
     """The columns of a table by the fields that they hold."""
     columns = {}
-    for pair in given:
+    for pair in pairs:
         name, equals, column = pair.partition("=")
         if not equals or not column or name not in (*CHECKS, "links"):
             raise InvalidInput("map", f"is {shown(pair)}", "write FIELD=COLUMN, as content=Text")

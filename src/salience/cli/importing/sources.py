@@ -109,18 +109,18 @@ def sources(paths: Sequence[str], how: How) -> Iterator[list[Source]]:
             kind = how.format or (None if copy.stat().st_size else "jsonl")
             return Source(path, copy, how, kind)
 
-        found = []
+        opened = []
         for path in map(located, paths):
             if not isinstance(path, Path):
-                found.append(Source(path, path, how, how.format))
+                opened.append(Source(path, path, how, how.format))
             elif path == _STDIN:
-                found.append(copied(path, sys.stdin.buffer))
+                opened.append(copied(path, sys.stdin.buffer))
             elif _is_pipe(path):
                 with _pipe(path) as stream:
-                    found.append(copied(path, stream))
+                    opened.append(copied(path, stream))
             else:
-                found.append(Source(path, path, how, how.format))
-        yield found
+                opened.append(Source(path, path, how, how.format))
+        yield opened
 
 
 def _is_pipe(path: Path) -> bool:

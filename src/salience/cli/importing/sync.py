@@ -99,10 +99,10 @@ def _links_differ(memory: Memory, item: Item) -> bool:
     """Test whether a memory lacks a link of its note, or has one that this no longer has."""
     id = item["id"]
     there = {link.key for link in memory.links(id) if link.source == id}
-    named = {(id, link["target"], link["type"]) for link in item.get("links", ())}
-    events = whole_history(memory, id) if there - named else ()
+    links = {(id, link["target"], link["type"]) for link in item.get("links", ())}
+    events = whole_history(memory, id) if there - links else ()
     last = {link_key(event): event.payload for event in events if event.type == "link"}
-    return bool(named - there) or any(last[key].get(BROUGHT) for key in last.keys() & there - named)
+    return bool(links - there) or any(last[key].get(BROUGHT) for key in last.keys() & there - links)
 
 
 def _step(
@@ -115,15 +115,15 @@ def _step(
     has is put behind the folder's name. The memory of a note that cannot be read stays.
     """
     root = str(folder.resolve())
-    known = {_of(r): r for r in memory.iterate({f"metadata.{FOLDER}": root})}
+    records = {_of(r): r for r in memory.iterate({f"metadata.{FOLDER}": root})}
     unread = {realpath(p.path) for p in problems if isinstance(p.path, Path)}
-    found = {_at(item): item for item in items}
-    gone = {place: record for place, record in known.items() if place not in found}
+    items_at = {_at(item): item for item in items}
+    gone = {place: record for place, record in records.items() if place not in items_at}
     gone = {p: r for p, r in gone.items() if realpath(folder / p[0]) not in unread}
     result = Step()
     ids: dict[str, str] = {}
-    for place, item in found.items():
-        record = known.get(place)
+    for place, item in items_at.items():
+        record = records.get(place)
         if record is None and (record := _former(place, item, gone)) is not None:
             former = _of(record)
             del gone[former]
@@ -132,13 +132,13 @@ def _step(
             ids[item["id"]] = record.id
     ids |= _free(memory, folder, [item for item in items if item["id"] not in ids])
     for item in items:
-        own = {**item, "id": ids[item["id"]]}
-        own["metadata"] = {"path": item.place, **item.get("metadata", {}), FOLDER: root}
-        own["links"] = [
+        fields = {**item, "id": ids[item["id"]]}
+        fields["metadata"] = {"path": item.place, **item.get("metadata", {}), FOLDER: root}
+        fields["links"] = [
             {**link, "target": ids.get(link["target"], link["target"])}
             for link in item.get("links", ())
         ]
-        result.items.append(Item(own, item.place, assumed=item.assumed))
+        result.items.append(Item(fields, item.place, assumed=item.assumed))
     result.gone = list(gone.values())
     return result
 
@@ -172,8 +172,8 @@ def _free(memory: Memory, folder: Path, items: Sequence[Item]) -> dict[str, str]
     free: dict[str, str] = {}
     for item in items:
         record = taken.get(item["id"])
-        same = record is None or (FOLDER not in record.metadata and _of(record) == _at(item))
-        free[item["id"]] = item["id"] if same else f"{slug(folder.resolve().name)}/{item['id']}"
+        is_free = record is None or (FOLDER not in record.metadata and _of(record) == _at(item))
+        free[item["id"]] = item["id"] if is_free else f"{slug(folder.resolve().name)}/{item['id']}"
     return free
 
 

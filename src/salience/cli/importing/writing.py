@@ -86,12 +86,12 @@ class Import:
 
     def failed(self, lenient: bool) -> bool:
         """Tell whether anything was rejected, or everything, if the import is lenient."""
-        kept = sum(count for outcome, count in self.counts.items() if outcome != "REJECTED")
-        return bool(self.counts["REJECTED"]) and not (lenient and kept)
+        written = sum(count for outcome, count in self.counts.items() if outcome != "REJECTED")
+        return bool(self.counts["REJECTED"]) and not (lenient and written)
 
-    def run(self, path: Place, found: Iterator[Item], size: int) -> Iterator[None]:
+    def run(self, path: Place, entries: Iterator[Item], size: int) -> Iterator[None]:
         """Write the items of a source, batch by batch."""
-        items: Iterator[dict[str, Any]] = self._accepted(path, found)
+        items: Iterator[dict[str, Any]] = self._accepted(path, entries)
         if self.mode != "turns":
             items = chat.chunks_from_turns(items, self.mode)
         while batch := list(islice(items, size)):
@@ -113,16 +113,16 @@ class Import:
         """Print the links whose targets do not exist."""
         output.pending(self.memory.links(pending=True) if self.has_pending else ())
 
-    def _accepted(self, path: Place, found: Iterator[Item]) -> Iterator[dict[str, Any]]:
+    def _accepted(self, path: Place, entries: Iterator[Item]) -> Iterator[dict[str, Any]]:
         """The items that can be written to this namespace in this mode."""
-        own = self.memory.namespace
-        for item in found:
+        namespace = self.memory.namespace
+        for item in entries:
             self.read += 1
             problem = None
-            if item.namespace not in (None, own):
+            if item.namespace not in (None, namespace):
                 problem = InvalidInput(
                     "namespace",
-                    f"is {shown(item.namespace)}, but memories go to {own!r}",
+                    f"is {shown(item.namespace)}, but memories go to {namespace!r}",
                     "give that one as --namespace, or remove it from the line",
                 )
             elif "status" in item and self.mode != "turns":
@@ -147,8 +147,8 @@ class Import:
         self.degraded |= dict.fromkeys(result.degraded)
         self.has_pending |= bool(result.pending)
         self.secrets += len(result.secrets)
-        left = [item for item, done in zip(items, result.items, strict=True) if _is_skipped(done)]
-        there = existing(self.memory, left)
+        skipped = [i for i, done in zip(items, result.items, strict=True) if _is_skipped(done)]
+        there = existing(self.memory, skipped)
         for item, status, outcome in zip(items, statuses, result.items, strict=True):
             if _is_skipped(outcome) and self.on_conflict == "skip":
                 if _differs(item, there.get(str(outcome.id))):
@@ -262,7 +262,7 @@ def report(settings: Settings, done: Import) -> None:
             for path, place, outcome in done.not_added
             if outcome.outcome == "REJECTED"
         ),
-        rest="; --json prints them all",
+        suffix="; --json prints them all",
     )
     if done.secrets:
         output.note(f"{done.secrets:,} seem to hold a key or a password: salience audit")

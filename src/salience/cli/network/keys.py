@@ -32,7 +32,7 @@ def create(
     time_zone: str | None = None,
 ) -> None:
     """Create a key and print it once."""
-    scopes = [one.strip() for listed in scope or () for one in listed.split(",") if one.strip()]
+    scopes = [part.strip() for listed in scope or () for part in listed.split(",") if part.strip()]
     if not scopes:
         raise InvalidInput("--scope", "is missing", f"give some of {','.join(SCOPES)}")
     if not namespace:
@@ -49,7 +49,7 @@ def list_(settings: Settings) -> None:
     settings.require()
     with _opened(settings) as keys:
         listed = keys.list()
-    if output.told(settings, [key.to_dict() for key in listed]):
+    if output.emitted(settings, [key.to_dict() for key in listed]):
         return
     if not listed:
         output.nothing("there are no keys; `salience keys create` makes one")
@@ -76,8 +76,8 @@ def rotate(
     """Give a key a new secret and print it once."""
     settings.require()
     with _opened(settings) as keys:
-        kept = _duration("--overlap", overlap)
-        rotated = keys.rotate(key_id, overlap=kept, expires_at=_end(expires))
+        seconds = _duration("--overlap", overlap)
+        rotated = keys.rotate(key_id, overlap=seconds, expires_at=_end(expires))
     _show_secret(settings, rotated)
 
 
@@ -99,12 +99,12 @@ def _opened(settings: Settings) -> Keyring | RemoteKeys:
     return Keyring.open(settings.url)
 
 
-def _show_secret(settings: Settings, made: NewKey) -> None:
+def _show_secret(settings: Settings, new: NewKey) -> None:
     """Print a new secret to stdout, and all else about it to stderr."""
-    if output.told(settings, made):
+    if output.emitted(settings, new):
         return
-    print(made.text)
-    key = made.key
+    print(new.text)
+    key = new.key
     output.note(
         f"{key.id} has {', '.join(key.namespaces)}: {', '.join(key.scopes)}; {_end_of(key)}"
     )

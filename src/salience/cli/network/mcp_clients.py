@@ -72,8 +72,8 @@ def install(
             output.note("nothing was changed")
             raise typer.Exit(1)
         copy = write_text(file, after, private=bool(env))
-        kept = "" if copy is None else f"; {copy} is what it was"
-        output.note(f"{file} is written{kept}; restart {program.title}")
+        backup = "" if copy is None else f"; {copy} is what it was"
+        output.note(f"{file} is written{backup}; restart {program.title}")
 
 
 def doctor(
@@ -85,21 +85,21 @@ def doctor(
     would, and lists its tools.
     """
     folder = Path.cwd() if project else None
-    known = [p for p in PROGRAMS.values() if not project or p.project_file]
-    chosen = _programs(programs, project) or [p for p in known if _names(p, folder, name)]
+    candidates = [p for p in PROGRAMS.values() if not project or p.project_file]
+    chosen = _programs(programs, project) or [p for p in candidates if _names(p, folder, name)]
     if not chosen:
         output.nothing("no program has the server; `salience mcp install PROGRAM` enters it")
-    found: list[examination.Check] = []
+    results: list[examination.Check] = []
     for program in chosen:
         for check in examination.checks(program, program.file(folder), name):
-            found.append(check)
+            results.append(check)
             if not settings.json:
                 remedy = f"\n      {check.remedy}" if check.remedy else ""
                 mark = "ok  " if check.ok else "FAIL"
                 print(f"{mark}  {check.program}: {check.what}: {check.found}{remedy}", flush=True)
     if settings.json:
-        output.emit([check.to_dict() for check in found])
-    if not all(check.ok for check in found):
+        output.emit([check.to_dict() for check in results])
+    if not all(check.ok for check in results):
         raise typer.Exit(1)
 
 

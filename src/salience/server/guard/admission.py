@@ -192,15 +192,15 @@ class _Wanted(msgspec.Struct):
 async def _cost(scope: Scope, inbox: _Inbox) -> int:
     """The slots that a request is worth: one, and one more for so many hits that it asks for."""
     if scope["method"] in ("GET", "HEAD"):
-        wanted = _Wanted(dict(parse_qsl(scope["query_string"].decode("latin-1"))).get("limit"))
+        wished = _Wanted(dict(parse_qsl(scope["query_string"].decode("latin-1"))).get("limit"))
     else:
         try:
-            wanted = msgspec.json.decode(await inbox.peek(), type=_Wanted)
+            wished = msgspec.json.decode(await inbox.peek(), type=_Wanted)
         except (msgspec.MsgspecError, UnicodeDecodeError):  # the operation refuses it
             return 1
-    limit = str(wanted.limit)
+    limit = str(wished.limit)
     hits = int(limit) if limit.isdecimal() and len(limit) < _LONG else 0  # refused by the operation
-    return 1 + hits * (_HITS_OF_AN_EXPLANATION if wanted.explain is True else 1) // _HITS_OF_A_SLOT
+    return 1 + hits * (_HITS_OF_AN_EXPLANATION if wished.explain is True else 1) // _HITS_OF_A_SLOT
 
 
 def _each(operations: Iterable[str], kind: Kind) -> dict[str, Kind]:

@@ -97,8 +97,8 @@ class CheckBody:
         if refusal is not None:
             await respond(scope, send, refusal)
             return
-        whole: Message = {"type": "http.request", "body": body, "more_body": False}
-        await self.app(scope, after(whole, receive), send)
+        complete: Message = {"type": "http.request", "body": body, "more_body": False}
+        await self.app(scope, after(complete, receive), send)
 
     async def _pass_stream(
         self, arrival: _Arrival, scope: Scope, receive: Receive, send: Send

@@ -69,10 +69,10 @@ class CheckHosts:
         self.hosts = Hosts((*LOOPBACK_HOSTS, *hosts))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        named = header_values(scope, b"host")
-        if len(named) != 1 or not named[0]:
+        hosts = header_values(scope, b"host")
+        if len(hosts) != 1 or not hosts[0]:
             await respond(scope, send, _NO_HOST)
-        elif named[0] not in self.hosts:
+        elif hosts[0] not in self.hosts:
             await respond(scope, send, _WRONG_HOST)
         else:
             await self.app(scope, receive, send)
@@ -253,16 +253,16 @@ class RateLimit:
         level = self.buckets.take(identity(scope))
         field = b'"requests";r=%d;t=%d' % (level.remaining, level.full_seconds)
 
-        async def told(message: Message) -> None:
+        async def with_limits(message: Message) -> None:
             if message["type"] == "http.response.start":
                 fields = [*message.get("headers", ()), self.policy, (b"ratelimit", field)]
                 message["headers"] = fields
             await send(message)
 
         if level.is_allowed:
-            await self.app(scope, receive, told)
+            await self.app(scope, receive, with_limits)
         else:
-            await respond(scope, told, too_many(level))
+            await respond(scope, with_limits, too_many(level))
 
 
 class CountWrites:

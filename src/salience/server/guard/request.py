@@ -105,11 +105,11 @@ class AnswerFailures:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        begun = complete = False
+        started = complete = False
 
         async def watched(message: Message) -> None:
-            nonlocal begun, complete
-            begun = True
+            nonlocal started, complete
+            started = True
             complete = not (
                 message["type"] == "http.response.start" or message.get("more_body", False)
             )
@@ -120,7 +120,7 @@ class AnswerFailures:
         except ClientDisconnect:
             pass  # nobody waits for an answer
         except Exception as error:
-            if not begun:
+            if not started:
                 await ProblemResponse(error)(scope, receive, send)
                 return
             log_failure(request_id(scope), error)
@@ -152,10 +152,10 @@ class ResponseHeaders:
         async def completed(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = list(message.get("headers", ()))
-                own = dict(headers)
-                is_page = own.get(b"content-type", b"").startswith(b"text/html")
+                present = dict(headers)
+                is_page = present.get(b"content-type", b"").startswith(b"text/html")
                 added = (*_ALWAYS, _PAGE_POLICY if is_page else _DATA_POLICY)
-                headers += [field for field in added if field[0] not in own]
+                headers += [field for field in added if field[0] not in present]
                 message["headers"] = headers
             await send(message)
 

@@ -116,14 +116,14 @@ class Arguments:
             try:
                 arguments = self._adapter.validate_python(document, strict=True)
             except ValidationError as other:
-                whole = json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
-                raise _refusal(other, whole, self.members) from None
+                written = json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
+                raise _refusal(other, written, self.members) from None
         for group in self._one_of:
-            given = [name for name in group if name in arguments]
-            if len(given) != 1:
-                first, others = given[0] if given else group[0], ", ".join(group)
-                what = f"is there besides {given[1]}" if given else "is missing"
-                remedy = f"give one of {others}, and only one"
+            present = [name for name in group if name in arguments]
+            if len(present) != 1:
+                first, names = present[0] if present else group[0], ", ".join(group)
+                what = f"is there besides {present[1]}" if present else "is missing"
+                remedy = f"give one of {names}, and only one"
                 raise _refused([FieldProblem(first, what, remedy, f"#/{first}")])
         return arguments
 
@@ -211,8 +211,8 @@ def _with_halves(body: bytes, asks: bool) -> dict[str, Any] | None:
         return None
     if not isinstance(document, dict):
         return None
-    asked: tuple[Any, ...] = (document, document.get("options")) if asks else ()
-    for part in asked:
+    parts: tuple[Any, ...] = (document, document.get("options")) if asks else ()
+    for part in parts:
         for name in ASKED & part.keys() if isinstance(part, dict) else ():
             if isinstance(text := part[name], str):
                 part[name] = text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
@@ -333,8 +333,8 @@ class Renamed:
 class Schemas:
     """The components of the document: the schemas that others refer to, by their names."""
 
-    def __init__(self, others: Mapping[str, Schema]) -> None:
-        self.components: dict[str, Schema] = dict(others)
+    def __init__(self, components: Mapping[str, Schema]) -> None:
+        self.components: dict[str, Schema] = dict(components)
 
     def refer(self, kind: type[Result]) -> Schema:
         """The reference to the schema of a result, which is entered if it is new."""
@@ -364,8 +364,8 @@ class Schemas:
         for name, item in body.items.items():
             properties[name] = {"type": "array", "items": self.of(item)}
         properties |= body.plus
-        named = (body.names.get(name, name) for name in schema["required"])
-        required = [*dict.fromkeys((*named, *body.plus))]
+        names = (body.names.get(name, name) for name in schema["required"])
+        required = [*dict.fromkeys((*names, *body.plus))]
         self.components[body.name] = schema | {"properties": properties, "required": required}
         return {"$ref": f"#/components/schemas/{body.name}"}
 
@@ -373,9 +373,9 @@ class Schemas:
         properties = {name: schema_of(t, {}, self.refer) for name, t in _members(kind).items()}
         optional: frozenset[str] = frozenset()
         if kind in _SHAPES:
-            names, others, optional = _SHAPES[kind]
-            known = properties | {name: self._resolved(other) for name, other in others.items()}
-            properties = {name: known[name] for name in known if name in {*names, *optional}}
+            names, more, optional = _SHAPES[kind]
+            every = properties | {name: self._resolved(other) for name, other in more.items()}
+            properties = {name: every[name] for name in every if name in {*names, *optional}}
         if kind in _MAY_BE_UNDEFINED:
             properties = {
                 name: _NUMBER_OR_NULL if schema == {"type": "number"} else schema

@@ -95,8 +95,8 @@ def filters() -> dict[str, Schema]:
         condition = f"{kind.capitalize()}Condition" if not choices else _choice_name(name)
         properties[name] = {"$ref": f"{_REF}{condition}"}
     several = {"type": "array", "items": {"anyOf": [{"$ref": f"{_REF}Filters"}, {"type": "null"}]}}
-    one = {"anyOf": [{"$ref": f"{_REF}Filters"}, {"type": "null"}]}
-    for word, schema in (("and", several), ("or", several), ("not", one)):
+    single = {"anyOf": [{"$ref": f"{_REF}Filters"}, {"type": "null"}]}
+    for word, schema in (("and", several), ("or", several), ("not", single)):
         properties[word] = properties[f"${word}"] = schema
     properties["metadata"] = {
         "type": "object",
@@ -141,10 +141,10 @@ def _condition(kind: str, choices: tuple[str, ...] = ()) -> Schema:
         operators |= dict.fromkeys(COMPARISONS, present)
     operators["contains"] = present
     operators["exists"] = {"type": "boolean"}
-    both = {f"{sign}{name}": operators[name] for name in operators for sign in ("", "$")}
+    named_operators = {f"{sign}{name}": operators[name] for name in operators for sign in ("", "$")}
     compared = {
         "type": "object",
-        "properties": both,
+        "properties": named_operators,
         "additionalProperties": False,
         "minProperties": 1,
     }

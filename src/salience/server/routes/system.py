@@ -54,8 +54,8 @@ async def stats(call: Call) -> Response:
 )
 async def profiles(call: Call) -> Response:
     """List the profiles by which searches rank."""
-    named = map(profiles_by_name.get, profiles_by_name.names())
-    return answer({"profiles": [_summary(profile) for profile in named]})
+    listed = map(profiles_by_name.get, profiles_by_name.names())
+    return answer({"profiles": [_summary(profile) for profile in listed]})
 
 
 @operation(
@@ -84,9 +84,9 @@ async def profile(call: Call) -> Response:
     name = unquote(call.request.path_params["name"])
     if name not in profiles_by_name.names():
         raise NotFound(f"there is no profile {name!r}")
-    named = profiles_by_name.get(name).weighted(call.arguments.get("weights"))
-    parts = [part.to_dict() for part, _ in named.parts]
-    return answer(_summary(named) | {"profile": named.to_dict(), "parts": parts})
+    chosen = profiles_by_name.get(name).weighted(call.arguments.get("weights"))
+    parts = [part.to_dict() for part, _ in chosen.parts]
+    return answer(_summary(chosen) | {"profile": chosen.to_dict(), "parts": parts})
 
 
 def _summary(profile: Profile) -> dict[str, str]:

@@ -47,8 +47,8 @@ Checker = Callable[..., Check]
 def checks(program: Program, file: Path, name: str) -> Iterator[Check]:
     """The checks of the entry of a server in a program's file, up to one that stops the others."""
 
-    def check(what: str, ok: bool, found: str, remedy: str = "") -> Check:
-        return Check(program.name, what, ok, found, "" if ok else remedy)
+    def check(what: str, ok: bool, executable: str, remedy: str = "") -> Check:
+        return Check(program.name, what, ok, executable, "" if ok else remedy)
 
     install = f"salience mcp install {program.name}"
     try:
@@ -64,20 +64,20 @@ def checks(program: Program, file: Path, name: str) -> Iterator[Check]:
     if not isinstance(command, str) or not _is_server(arguments, env):
         yield check("entry", False, "it names no command with arguments", install)
         return
-    found = shutil.which(command, path=env.get("PATH"))
-    if found is None:
+    executable = shutil.which(command, path=env.get("PATH"))
+    if executable is None:
         yield check(
             "command", False, f"{command} is not a program", f"{install} names the one of now"
         )
         return
-    yield check("command", True, found)
-    yield _version(check, found, env)
+    yield check("command", True, executable)
+    yield _version(check, executable, env)
     store = _store(check, arguments, env)
     if store is not None:
         yield store
         if not store.ok:
             return
-    yield from _start(check, found, arguments, env)
+    yield from _start(check, executable, arguments, env)
 
 
 def _is_server(arguments: Any, env: Any) -> bool:
@@ -97,10 +97,10 @@ def _version(check: Checker, command: str, env: Mapping[str, str]) -> Check:
         )
     except (OSError, subprocess.TimeoutExpired) as problem:
         return check("version", False, f"{command}: {problem}", "reinstall salience")
-    said = ran.stdout.partition(",")[0].strip() or ran.stderr.strip()
-    wanted = f"salience {salience.__version__}"
-    remedy = f"the command asked now is {wanted}; run it from the same installation, or reinstall"
-    return check("version", said == wanted, _last_line(said), remedy)
+    answer = ran.stdout.partition(",")[0].strip() or ran.stderr.strip()
+    expected = f"salience {salience.__version__}"
+    remedy = f"the command asked now is {expected}; run it from the same installation, or reinstall"
+    return check("version", answer == expected, _last_line(answer), remedy)
 
 
 def _store(check: Checker, arguments: Sequence[str], env: Mapping[str, str]) -> Check | None:
@@ -143,11 +143,11 @@ def _start(
             if isinstance(problem, KeyboardInterrupt):
                 raise
             errors.seek(0)
-            said = _last_line(errors.read()) or type(problem).__name__
+            message = _last_line(errors.read()) or type(problem).__name__
             remedy = (
                 "run the command yourself and see; an extra may lack: pip install 'salience[mcp]'"
             )
-            yield check("start", False, said, remedy)
+            yield check("start", False, message, remedy)
             return
         seconds = time.monotonic() - start
     quick = seconds <= SLOW_SECONDS

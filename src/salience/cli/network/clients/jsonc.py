@@ -98,15 +98,15 @@ def _inserted(text: str, node: _Node, key: str, value: Any) -> str:
     member = f"{json.dumps(key, ensure_ascii=False)}: {_dumped(value, inner, line_end)}"
     if not node.members:
         start = node.start + 1
-        rest = text[start : node.end - 1]
-        closing = "" if "\n" in rest else line_end + _indent_of(text, node.start)
+        inside = text[start : node.end - 1]
+        closing = "" if "\n" in inside else line_end + _indent_of(text, node.start)
         return f"{text[:start]}{line_end}{inner}{member}{closing}{text[start:]}"
     last = node.members[-1].value.end
     after = _after_comma(text, last)  # of a trailing comma, which the new member gets as well
     end = last if after is None else after
     end += len(_rest_of_line(text, end))
-    before, own = (",", "") if after is None else ("", ",")
-    return f"{text[:last]}{before}{text[last:end]}{line_end}{inner}{member}{own}{text[end:]}"
+    before, tail = (",", "") if after is None else ("", ",")
+    return f"{text[:last]}{before}{text[last:end]}{line_end}{inner}{member}{tail}{text[end:]}"
 
 
 def _removed(text: str, node: _Node, member: _Member) -> str:
@@ -143,8 +143,8 @@ def _indent_within(text: str, node: _Node) -> str:
         before = text[text.rfind("\n", 0, member.start) + 1 : member.start]
         if not before.strip():
             return before
-    found = re.search(r"^([ \t]+)\S", text, re.M)
-    return _indent_of(text, node.start) + (found[1] if found else _UNIT)
+    match = re.search(r"^([ \t]+)\S", text, re.M)
+    return _indent_of(text, node.start) + (match[1] if match else _UNIT)
 
 
 def _indent_of(text: str, place: int) -> str:

@@ -59,8 +59,8 @@ def without_table(text: str, path: Sequence[str]) -> str:
 
 def _checked(text: str, changed: str, path: Sequence[str], values: Mapping[str, Any] | None) -> str:
     """The changed text, if that says what is meant and nothing else."""
-    wanted = read(text)
-    inner = wanted
+    expected = read(text)
+    inner = expected
     for key in path[:-1]:
         inner = inner.setdefault(key, {}) if values is not None else inner.get(key, {})
     if values is None:
@@ -68,10 +68,10 @@ def _checked(text: str, changed: str, path: Sequence[str], values: Mapping[str, 
     else:
         inner[path[-1]] = dict(values)
     try:
-        found = read(changed)
+        actual = read(changed)
     except ValueError:
-        found = None
-    if _without_empty(found) != _without_empty(wanted):
+        actual = None
+    if _without_empty(actual) != _without_empty(expected):
         raise ValueError(f"{'.'.join(path)} is written in a form that cannot be changed safely")
     return changed
 
@@ -103,8 +103,8 @@ def _span(text: str, path: Sequence[str]) -> tuple[int, int] | None:
 
 
 def _names(header: str) -> tuple[str, ...]:
-    found = _PART.findall(header)
-    return tuple(json.loads(f'"{a}"') if a else b or c for a, b, c in found)
+    parts = _PART.findall(header)
+    return tuple(json.loads(f'"{a}"') if a else b or c for a, b, c in parts)
 
 
 def _lines_of(path: Sequence[str], values: Mapping[str, Any]) -> list[str]:
