@@ -186,8 +186,8 @@ def memory_of(
     Raises:
         InvalidInput: the header Salience-Time-Zone names no time zone.
     """
-    named = request.headers.get("salience-time-zone")
-    zone = time_zone("Salience-Time-Zone", named) or principal.time_zone
+    field = request.headers.get("salience-time-zone")
+    zone = time_zone("Salience-Time-Zone", field) or principal.time_zone
     return memory.for_namespace(namespace, actor=principal.key_id, time_zone=zone)
 
 
@@ -290,8 +290,8 @@ def check_reach(call: Call) -> None:
     arguments = call.arguments
     sections = arguments.get("sections")
     parts = [part for part in _listed(sections) if isinstance(part, dict)]
-    named = [*_listed(arguments.get("namespaces")), *(part.get("namespace") for part in parts)]
-    if any(isinstance(name, str) and not call.principal.sees(name) for name in named):
+    namespaces = [*_listed(arguments.get("namespaces")), *(part.get("namespace") for part in parts)]
+    if any(isinstance(name, str) and not call.principal.sees(name) for name in namespaces):
         raise foreign()
     if arguments.get("everywhere") is True and not call.principal.sees_everything:
         raise foreign()
@@ -355,12 +355,12 @@ class Readiness:
     async def problem(self) -> str:
         """The reason why the store cannot be used; empty if it can."""
         loop = asyncio.get_running_loop()
-        asked = self._asked
-        if asked is None or (asked.done() and loop.time() - self._at > _EACH_SECONDS):
-            asked = self._asked = loop.create_task(self._problem())
+        task = self._asked
+        if task is None or (task.done() and loop.time() - self._at > _EACH_SECONDS):
+            task = self._asked = loop.create_task(self._problem())
             self._at = loop.time()
-        done, _ = await asyncio.wait([asked], timeout=_LONGEST_SECONDS)
-        return asked.result() if done else _SILENT
+        done, _ = await asyncio.wait([task], timeout=_LONGEST_SECONDS)
+        return task.result() if done else _SILENT
 
     async def _problem(self) -> str:
         try:

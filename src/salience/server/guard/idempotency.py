@@ -51,11 +51,11 @@ class Idempotency:
         if message["type"] == "http.disconnect":
             return
         state(scope)["idempotency_key"] = key
-        named = header(scope, b"salience-namespace")
-        namespace = "" if named is None else f"={named.decode('latin-1')}"
+        field = header(scope, b"salience-namespace")
+        namespace = "" if field is None else f"={field.decode('latin-1')}"
         name = "\n".join((identity(scope), namespace, operation_of(scope), key))
-        whole = (scope["query_string"], header(scope, b"if-match") or b"", message.get("body", b""))
-        fingerprint = sha256(b"\n".join(whole)).digest()
+        parts = (scope["query_string"], header(scope, b"if-match") or b"", message.get("body", b""))
+        fingerprint = sha256(b"\n".join(parts)).digest()
         first = self._running.setdefault(name, fingerprint)
         if first is not fingerprint:
             await respond(scope, send, _RUNNING if first == fingerprint else key_reused())

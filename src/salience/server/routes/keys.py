@@ -174,9 +174,9 @@ async def _with_secret(
     call: Call, event: str, change: Callable[..., NewKey], *args: Any, **options: Any
 ) -> Response:
     """The answer with a new secret, which is kept nowhere."""
-    made = await in_thread(change, *args, **options)
-    _log_event(call, event, made.key)
-    return answer(made, 201 if event == "made" else 200)
+    new = await in_thread(change, *args, **options)
+    _log_event(call, event, new.key)
+    return answer(new, 201 if event == "made" else 200)
 
 
 def _log_event(call: Call, event: str, key: AccessKey) -> None:

@@ -219,12 +219,12 @@ def _check_batch(name: str, items: list[Any]) -> None:
 )
 async def delete_all(call: Call) -> Response:
     """Erase by ids, by a filter, or all."""
-    ids, filters, whole = (call.take(name) for name in ("ids", "filters", "all"))
+    ids, filters, everything = (call.take(name) for name in ("ids", "filters", "all"))
     if ids is not None:
         erased = await call.done_once("delete_many", {"ids": ids})
         restored = list(erased.restored)
         return answer({"deleted": int(erased), "receipt": None, "restored": restored})
-    namespace = call.namespace if whole else None
+    namespace = call.namespace if everything else None
     erasing = {"filters": filters, "namespace": namespace}
     receipt = await call.done_once("delete_all", erasing)
     whole_receipt, restored = receipt.to_dict(), list(receipt.restored)

@@ -140,7 +140,7 @@ def _endpoint(row: Row, method: Callable[..., Any]) -> Endpoint:
             call.arguments["id"] = call.id
         arguments = {**row.defaults, **call.arguments}
         if tells and EVENTS in call.request.headers.get("accept", ""):
-            return await _told(row, call, arguments)
+            return await _progress_events(row, call, arguments)
         if row.is_repeatable:
             result = await row.of(call.memory)(**arguments)
         else:
@@ -155,15 +155,15 @@ def _endpoint(row: Row, method: Callable[..., Any]) -> Endpoint:
     return answered
 
 
-async def _told(row: Row, call: Call, arguments: Mapping[str, Any]) -> Response:
+async def _progress_events(row: Row, call: Call, arguments: Mapping[str, Any]) -> Response:
     """The progress of a call as events, and in the end its answer, or the problem.
 
     What goes wrong before there is progress is answered as a problem alone.
     """
     loop, lines = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any] | None]()
 
-    def progress(*told: Any) -> None:  # a step, where there are several, and the counts
-        *steps, done, of = told
+    def progress(*counts: Any) -> None:  # a step, where there are several, and the counts
+        *steps, done, of = counts
         line = {"progress": {"step": "".join(steps) or row.word, "done": done, "of": of}}
         loop.call_soon_threadsafe(lines.put_nowait, line)
 
