@@ -71,7 +71,7 @@ class _PastMemory:
 
 
 class Unmovable(Exception):
-    """Raised for a past that has to be built again."""
+    """Raised for a past that must be built again."""
 
 
 class _PastLog:
@@ -116,7 +116,7 @@ class Past:
         store.placed = self.placed
         self.logs = {name: _PastLog() for name in namespaces}
         self.newest = dict.fromkeys(namespaces, 0)  # the last place of a first writing
-        self.memories = 0  # that there are at present
+        self.memories = 0  # at present
         self.plans = WeakSet[Any]()  # those that rely on its rows
 
     def move(self, at: datetime, scope: WriteContext) -> Plan[bool]:
