@@ -1,5 +1,6 @@
 """The past is worked out once, then moved by what differs, and built again after an erasure."""
 
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from salience import Memory
 from salience.engine import dispatcher, time_travel
+from salience.stores.index_reader import INDEX_BUDGET
 from salience.testing import WordHashEmbedder
 
 
@@ -105,3 +107,41 @@ def test_what_asks_nothing_of_the_past_is_answered() -> None:
     with Memory.open("ram://", embedder=None) as memory:
         memory.add("The spare key is with Ana.", id="a")
         assert memory.links("a", pending=True, as_of=datetime(2020, 1, 1, tzinfo=UTC)) == []
+
+
+def test_kept_pasts_take_no_more_bytes_than_indexes_may(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Memory.open(tmp_path / "m.db", embedder=None) as memory:
+        others = [memory.for_namespace(name) for name in "abc"]
+        for other in others:
+            other.add("The spare key is with Ana.")
+        at = datetime.now(UTC)
+        assert all(len(asked(other, at)) == 1 for other in others)
+        assert len(memory._core.dispatcher._pasts) == 3
+        monkeypatch.setattr(INDEX_BUDGET, "limit", 1)
+        assert len(asked(others[0], at)) == 1
+        assert len(memory._core.dispatcher._pasts) == 1
+
+
+def test_a_past_is_asked_for_while_others_write(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "m.db", embedder=None) as memory:
+        memory.add_many([{"id": f"m{n}", "content": f"The spare key {n}."} for n in range(9)])
+        at = datetime.now(UTC)
+        first = asked(memory, at)
+        done = threading.Event()
+
+        def write() -> None:
+            with Memory.open(tmp_path / "m.db", embedder=None) as other:
+                for number in range(60):
+                    other.update(f"m{number % 9}", content=f"The spare key, version {number}.")
+                    other.add(f"Another spare key, number {number}.")
+            done.set()
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        while not done.is_set():
+            memory._core.dispatcher._pasts.clear()
+            assert asked(memory, at) == first
+        writer.join()
+        assert asked(memory, at) == first

@@ -43,10 +43,14 @@ LINEAR = {
     "SELECT id FROM memories WHERE space = ?": "a snapshot is compared with its namespace",
     "SELECT id, row, sequence, created_at, written_by": "an event of all memories changes each",
     "SELECT row FROM memories WHERE space = ? AND NOT EXISTS": "an index says who lacks a vector",
+    "INSERT INTO main.": "a past begins as a copy of the present",
+    "SELECT seq, type, id, at, CASE type": "with all of its log",
     "DELETE FROM spaces WHERE space = ?": "looks for a row of the namespace, and there is none",
 }
 """The beginnings of statements that may read a whole namespace or table, with the reason."""
 _PAGE = re.compile(r"WHERE space = \? ORDER BY [\w, ]+ LIMIT \?$")  # off an index, if none sorts
+_LISTED = re.compile(r"(?:memory|'\$\.key'\)) IN \(SELECT value FROM json_each")
+_LOG_BY_PLACE = re.compile(r"^SEARCH events .*\(space=\? AND seq>\?\)$")
 _KEYLESS = re.compile(r"^(?:SCAN (\w+)|SEARCH (\w+) .*\(space=\?\)$)")
 
 
@@ -81,6 +85,8 @@ class PlanReader(sqlite3.Connection):
         plan = super().execute(f"EXPLAIN QUERY PLAN {sql}", parameters).fetchall()
         is_page = _PAGE.search(text) and "B-TREE" not in str(plan)
         tables = linear_tables(plan)
+        if _LISTED.search(text) and any(_LOG_BY_PLACE.match(detail) for *_, detail in plan):
+            tables.append("events")  # of which a few are asked for
         if tables and not is_page and not text.startswith(tuple(LINEAR)):
             raise LinearPlan(f"{', '.join(tables)} is read from end to end by: {text}")
         self.read.add(key)

@@ -35,6 +35,7 @@ from salience.retrieval.operations import (
 )
 from salience.retrieval.plan import drive, in_thread
 from salience.retrieval.query import Query
+from salience.stores.index_reader import INDEX_BUDGET
 from salience.stores.protocol import Store
 from salience.write.items import WriteContext
 
@@ -106,7 +107,7 @@ def _named(value: Any) -> str:
     return getattr(value, "name", "")
 
 
-MAX_PASTS = 4  # kept ready
+MAX_PASTS = 4  # kept ready, as long as they take no more bytes than indexes may
 _PAST_LOCKS = 16  # the same namespaces have the same one; others seldom share it
 
 
@@ -217,8 +218,11 @@ class Dispatcher:
             chosen = self._past(op)
             chosen.plans.add(op.plan)
             self._pasts[chosen] = None
-            for past in list(self._pasts)[:-MAX_PASTS]:
-                self._pasts.pop(past, None)
+            size = 0
+            for number, past in enumerate(reversed(list(self._pasts))):
+                size += past.nbytes
+                if number >= MAX_PASTS or (number and size > INDEX_BUDGET.limit):
+                    self._pasts.pop(past, None)
         then = Dispatcher(chosen.store, None, self.extractor)
         then.embedder, then.recovery = self.embedder, self.recovery
         return then.batch(op.ops)
@@ -235,6 +239,11 @@ class Dispatcher:
                 if drive(past.move(op.at, scope), self.batch):
                     return past
                 self._pasts[past] = None
+        with suppress(Unmovable):
+            past = Past(*of)
+            past.copy(self.store)
+            if drive(past.move(op.at, scope), self.batch):
+                return past
         past = Past(*of)
         drive(past.move(op.at, scope), self.batch)
         return past

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -45,14 +44,16 @@ from salience.retrieval.operations import (
 )
 from salience.retrieval.plan import Plan, T, ask
 from salience.stores import EmbeddedStore, open_store
+from salience.stores.protocol import Store
+from salience.stores.tables.event_log import event_of
 from salience.write.embedding import embed_texts
 from salience.write.items import EMBEDDED_FIELDS, WriteContext, embedded_text, follows_text
 
 READ_PAGE_ROWS = 10_000
 _WRITTEN_AT_ONCE = 2_000  # memories of the past; other threads run in between
-_MOVED_AT_LEAST, _MOVED_AT_MOST = 1_000, 10_000
-"""Memories that may differ between two times, of which a past is moved from one to the other: an
-eighth of all within these bounds. Beyond it, another past is built."""
+_MOVED_AT_LEAST, _MOVED_SHARE = 1_000, 3
+"""Memories that may differ between two times, of which a past is moved from one to the other: so
+many, or one in so many. Beyond it, another past is built."""
 ReplacedVectors = Mapping[int, Mapping[str, Embedding]]
 """Vectors that edits replaced, by the edit's `seq` in the log and by name."""
 
@@ -71,7 +72,11 @@ class _PastMemory:
 
 
 class Unmovable(Exception):
-    """Raised for a past that must be built again."""
+    """Raised for a past that has to be built again."""
+
+
+_Logged = tuple[int, str, str | None, float]
+"""The place, type, memory and time of an event."""
 
 
 class _PastLog:
@@ -84,14 +89,14 @@ class _PastLog:
         self._is_use = self.counted = np.empty(0, dtype=bool)
         self.waiting: set[str | None] = set()  # memories with uses that count, not yet written
 
-    def extend(self, events: Sequence[Event]) -> None:
-        """Add events, none of which counts yet."""
-        self.last = max((self.last, *(event.seq for event in events)))
-        events = [event for event in events if event.type != "erase"]
-        self.ids += [event.id for event in events]
-        self._at = np.append(self._at, [event.at.timestamp() for event in events])
-        self._is_use = np.append(self._is_use, [event.type in USE_EVENTS for event in events])
-        self.counted = np.append(self.counted, np.zeros(len(events)))
+    def extend(self, events: Iterable[_Logged], last: int, *, counted: bool = False) -> None:
+        """Add events, which count already or not, up to a place."""
+        self.last = max(self.last, last)
+        events = [event for event in events if event[1] != "erase"]
+        self.ids += [id for _, _, id, _ in events]
+        self._at = np.append(self._at, [at for *_, at in events])
+        self._is_use = np.append(self._is_use, [type in USE_EVENTS for _, type, *_ in events])
+        self.counted = np.append(self.counted, np.full(len(events), counted))
 
     def visible(self, at: datetime) -> NDArray[Any]:
         """See `visible_at`."""
@@ -115,9 +120,38 @@ class Past:
         self.placed: dict[str, dict[str, int]] = {name: {} for name in namespaces}
         store.placed = self.placed
         self.logs = {name: _PastLog() for name in namespaces}
-        self.newest = dict.fromkeys(namespaces, 0)  # the last place of a first writing
-        self.memories = 0  # at present
+        self.written: dict[str, dict[str, int]] = {name: {} for name in namespaces}
+        """The places of first writings, by namespace and id."""
+        self.memories = 0  # that there are at present
+        self.nbytes = 0  # of its rows and indexes, when it was made
         self.plans = WeakSet[Any]()  # those that rely on its rows
+
+    def copy(self, present: Store) -> None:
+        """Become the present, if it is in a file that is copied at once; its moves start there.
+
+        Raises:
+            Unmovable: the log does not have the beginning of all memories.
+        """
+        copied = None
+        if isinstance(present, EmbeddedStore) and present.embedder() in (None, self.embedder):
+            copied = present.copied(self.namespaces, self.placed)
+        if copied is None:
+            return
+        store, logs = copied
+        for name, (last, rows) in logs.items():
+            self.logs[name].extend([row[:4] for row in rows], last, counted=True)
+            placed, written, first = self.placed[name], self.written[name], self._first(name)
+            for seq, type, id, at, payload in rows:
+                if id is None or type not in ("write", "edit"):
+                    continue
+                if type == "write":
+                    written[id] = seq
+                if gives_new_row(event_of(seq, type, id, at, None, None, payload)):
+                    placed[id] = first + seq
+        [stats] = store.batch([ReadStats(tuple(self.namespaces))])
+        if stats["namespaces"] != {name: len(ids) for name, ids in self.written.items()}:
+            raise Unmovable
+        self.store, self.memories, self._is_empty = store, stats["memories"], False
 
     def move(self, at: datetime, scope: WriteContext) -> Plan[bool]:
         """Make it the past of another time by what differs; False, with nothing done, if most does.
@@ -139,16 +173,19 @@ class Past:
         if not self._is_empty and not is_whole:
             raise Unmovable
         self.memories = stats["memories"]
+        if at == self.at and not any(events for events, _ in since.values()):
+            return True
         differing: dict[str, set[Any] | None] = {}
         waiting: dict[str, set[str | None]] = {}
         for name, (events, end) in since.items():
             log = self.logs[name]
-            log.extend([event for event in events if event.seq <= end])
+            written = [event for event in events if event.seq <= end]
+            log.extend([(e.seq, e.type, e.id, e.at.timestamp()) for e in written], end)
             waiting[name] = {e.id for e in visible_at(events, at) if e.seq > end}
             places = np.flatnonzero(log.visible(at) != log.counted).tolist()
             ids = {log.ids[place] for place in places} | log.waiting | waiting[name]
             differing[name] = None if self._is_empty else ids
-        most = max(_MOVED_AT_LEAST, min(self.memories // 8, _MOVED_AT_MOST))
+        most = max(_MOVED_AT_LEAST, self.memories // _MOVED_SHARE)
         if any(ids and (None in ids or len(ids) > most) for ids in differing.values()):
             return False
         for name, some in differing.items():
@@ -157,7 +194,14 @@ class Past:
             log = self.logs[name]
             log.counted, log.waiting = log.visible(at), waiting[name]
         self.at, self._is_empty = at, False
+        if not self.nbytes:
+            [figures] = self.store.batch([ReadStats()])
+            self.nbytes = int((figures["file_mb"] + figures["index_mb"]) * 1e6)
         return True
+
+    def _first(self, name: str) -> int:
+        """The place before a namespace's rows, which come before those of the next one."""
+        return self.namespaces.index(name) << 44
 
     def _settle(
         self,
@@ -168,18 +212,20 @@ class Past:
         log: list[Event],
     ) -> Plan[None]:
         """Make memories and their links what they were at a time, those of some ids or all."""
-        ask_store, placed = self.store.batch, self.placed[name]
+        ask_store, placed, written = self.store.batch, self.placed[name], self.written[name]
         memories, links_then = yield from _contents_at(name, at, scope, ids, log)
         new = [memory for memory in memories if memory.id not in placed]
-        if min((memory.written for memory in new), default=math.inf) < self.newest[name]:
-            raise Unmovable
         gone = ((ids or set()) & placed.keys()) - {memory.id for memory in memories}
         if gone:  # and with them all links, of which those from other memories may stay
             [links] = ask_store([LinksOf(name, tuple(sorted(gone)))])
             ask_store([Delete(name, None, tuple(sorted(gone)))])
             links_then += tuple(link for link in links if link.source not in (ids or ()))
+            for id in gone:
+                del placed[id], written[id]
+        if new and min(memory.written for memory in new) < max(written.values(), default=0):
+            raise Unmovable
         left = [memory for memory in memories if memory.id in placed]
-        first = self.namespaces.index(name) << 44  # rows of a namespace come before the next one's
+        first = self._first(name)
         edited = [memory for memory in left if placed[memory.id] != first + memory.placed]
         placed.update((memory.id, first + memory.placed) for memory in memories)
         stale = tuple(ask_store([Dimensions(name)])[0]) if edited else ()
@@ -193,9 +239,7 @@ class Past:
             [records] = ask_store([ReadRecords(numbers)])
             pairs = zip((memory.draft.record for memory in left), records, strict=True)
             ask_store([SetFields(name, {then.id: _differing(now, then) for then, now in pairs})])
-        for id in gone:
-            del placed[id]
-        self.newest[name] = max((self.newest[name], *(memory.written for memory in new)))
+        written.update((memory.id, memory.written) for memory in new)
         here: Sequence[Link] = []
         if ids:
             [found] = ask_store([LinksOf(name, tuple(sorted(ids)))])
@@ -277,7 +321,8 @@ def _contents_at(
         chosen = tuple(record.id for record in records)
         rows_of = yield from ask(RowsById(namespace, chosen))
     else:
-        rows_of = yield from ask(RowsById(namespace, chosen))
+        written = (id for id, events in events_of.items() if _is_written(visible_at(events, at)))
+        rows_of = yield from ask(RowsById(namespace, tuple(written)))
         present_records = yield from ask(ReadRecords(np.array([*rows_of.values()], dtype=np.int64)))
         records = [record for record in present_records if record is not None]
     vectors_of = yield from _present_vectors(namespace, rows_of)
@@ -289,7 +334,7 @@ def _contents_at(
         record = records.pop()
         events = events_of.pop(record.id, [])
         visible = visible_at(events, at)
-        if any(event.type == "write" for event in visible):
+        if _is_written(visible):
             edits = [event for event in events if event.type == "edit" and event.at > at]
             present = vectors_of.pop(record.id, {})
             vectors, is_lost = _vectors_before(present, edits, replaced_vectors)
@@ -315,6 +360,10 @@ def _present_records(namespace: str) -> Plan[list[MemoryRecord]]:
         after = page.last
         if after is None:
             return records
+
+
+def _is_written(events: Iterable[Event]) -> bool:
+    return any(event.type == "write" for event in events)
 
 
 def _changes_text(edits: Iterable[Event]) -> bool:

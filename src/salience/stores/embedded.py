@@ -33,6 +33,7 @@ from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index_reader import IndexReader
 
 if TYPE_CHECKING:  # a remote memory needs no SQLite
+    from salience.stores.sqlite.backup import CopiedLog
     from salience.stores.sqlite.records import SqliteRecords
 
 _log = logging.getLogger(__name__)
@@ -88,6 +89,25 @@ class EmbeddedStore(IndexReader):
         """A store of the same memories that searches the vectors beside the searched ones."""
         self._check_open()
         return EmbeddedStore(self._records.preview())
+
+    def copied(
+        self, namespaces: Sequence[str], placed: Mapping[str, Mapping[str, int]]
+    ) -> tuple[EmbeddedStore, dict[str, CopiedLog]] | None:
+        """A store in memory of what namespaces of a file hold, whose rows are `placed`.
+
+        With it is what there is in their logs. Nobody waits for it.
+        """
+        found = self._records.copied(namespaces)
+        if found is None:
+            return None
+        records, logs = found
+        store = EmbeddedStore(records)
+        store.placed = placed
+        with store._lock:
+            for namespace in namespaces:
+                store._index(namespace)
+        records.snapshots = None  # which are not its own
+        return store, logs
 
     def flush(self) -> None:
         """Write the accesses that wait."""

@@ -5,6 +5,7 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,7 @@ def use_everything(folder: Path) -> None:
     copy(url, f"sqlite:///{folder / 'copy.db'}")
     Memory.upkeep.reembed(url, embedder=WordHashEmbedder(48))
     with Memory.open(url, embedder=WordHashEmbedder(48)) as memory:
+        memory.search("fact", as_of=datetime.now(UTC))
         memory.delete_all({"id": "m8"})
         memory.delete_all(namespace="default")
         memory.add("The first of a new log.", id="first")

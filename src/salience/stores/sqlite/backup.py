@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from tempfile import mkstemp
@@ -13,6 +13,7 @@ from tempfile import mkstemp
 from salience.errors import InvalidInput, StoreError
 from salience.retrieval.safety import Backup
 from salience.stores.sqlite.connection import (
+    transaction,
     translate_errors,
     translated_error,
 )
@@ -25,6 +26,17 @@ _PAGES_AT_ONCE = 2_000
 _LOG_FILES = ("-wal", "-shm", "-journal")
 Progress = Callable[[int, int], None]
 """Called with the number of pages copied, and of all."""
+CopiedLog = tuple[int, list[tuple[int, str, str | None, float, str | None]]]
+"""The last place in a log, and the place, type, memory and time of each event, oldest first.
+
+With those of edits are their payloads.
+"""
+_COPIED_LOG = (
+    "SELECT seq, type, id, at, CASE type WHEN 'edit' THEN payload END "
+    "FROM present.events AS events "
+    "LEFT JOIN memories ON memories.space = events.space AND sequence = memory "
+    "WHERE events.space = ? AND (memory = 0 OR id IS NOT NULL) ORDER BY seq"
+)
 
 
 def back_up(
@@ -68,6 +80,36 @@ def back_up(
             _put_in_place(partial, target, overwrite)
         _sync(target.parent)
         return Backup(str(target), memories, target.stat().st_size)
+
+
+def copy_namespaces(
+    path: str, db: sqlite3.Connection, names: Iterable[str]
+) -> dict[str, CopiedLog]:
+    """Copy what namespaces of a file hold, all of one time, into an empty store; not their logs.
+
+    They keep the numbers of their rows and changes. The answer is what there is in the logs of
+    those that there are.
+    """
+    db.execute("ATTACH ? AS present", (path,))
+    try:
+        with transaction(db):
+            logs: dict[str, CopiedLog] = {}
+            for name in names:
+                select = "SELECT space, last FROM present.spaces WHERE name = ?"
+                for space, last in db.execute(select, (name,)).fetchall():
+                    for table in ("spaces", "memories", "vectors", "links", "changes"):
+                        _copy_rows(db, table, "INSERT", f"WHERE space = {space}")
+                    logs[name] = last, db.execute(_COPIED_LOG, (space,)).fetchall()
+            _copy_rows(db, "meta", "REPLACE")
+            db.execute("UPDATE counter SET value = (SELECT value FROM present.counter)")
+            return logs
+    finally:
+        db.execute("DETACH present")
+
+
+def _copy_rows(db: sqlite3.Connection, table: str, verb: str, where: str = "") -> None:
+    own = ", ".join(name for _, name, *_ in db.execute(f"PRAGMA main.table_info({table})"))
+    db.execute(f"{verb} INTO main.{table} ({own}) SELECT {own} FROM present.{table} {where}")
 
 
 def first_damage(db: sqlite3.Connection) -> str | None:

@@ -34,7 +34,13 @@ from salience.retrieval.operations import (
 from salience.retrieval.safety import Backup, Finding
 from salience.stores import codec
 from salience.stores.access_queue import AccessQueue, Batch
-from salience.stores.sqlite.backup import back_up, first_damage, remove_logs
+from salience.stores.sqlite.backup import (
+    CopiedLog,
+    back_up,
+    copy_namespaces,
+    first_damage,
+    remove_logs,
+)
 from salience.stores.sqlite.checkup import check_file, check_namespace
 from salience.stores.sqlite.connection import (
     BUSY_TIMEOUT_SECONDS,
@@ -226,6 +232,22 @@ class SqliteRecords(SqliteReader, TableWriter):
         records._previews = True
         records.snapshots = None
         return records
+
+    def copied(
+        self, namespaces: Sequence[str]
+    ) -> tuple[SqliteRecords, dict[str, CopiedLog]] | None:
+        """Copy what namespaces hold into records in memory; with them is what their logs have.
+
+        Its snapshots are those of the file. None where no second connection sees the same.
+        """
+        path = self._full_path
+        if path is None or self.read_only or file_identity(path) != self._identity:
+            return None
+        records = SqliteRecords(":memory:")
+        with translate_errors(path), records._reading() as db:
+            logs = copy_namespaces(path, db, namespaces)
+        records.snapshots = Snapshots(path, records._snapshot, None, records._all_changes)
+        return records, logs
 
     def drop_vectors(self, _: DropVectors) -> None:
         """Erase the set of vectors beside, in short transactions."""

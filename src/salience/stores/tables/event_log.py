@@ -169,9 +169,9 @@ def events(op: Events, send: Send, until: int | None = None) -> list[Event]:
 
 def _selected(op: Events, send: Send, until: int | None) -> tuple[str, list[Any]]:
     """The statement that selects events of a namespace after a place, and its other values."""
-    select = (
-        f"SELECT {_COLUMNS} FROM events {_MEMORY_OF_EVENT} WHERE events.$own AND events.seq > %s"
-    )
+    by = "$events_by_memory" if op.ids is not None else "$events_by_key" if op.keys else ""
+    select = f"SELECT {_COLUMNS} FROM events {by} {_MEMORY_OF_EVENT} WHERE events.$own "
+    select += "AND events.seq > %s"
     values: list[Any] = []
     if until is not None:
         select += " AND events.seq <= %s"

@@ -6,14 +6,17 @@ from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
-from hypothesis import example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from salience.errors import InvalidInput
+from salience.stores.embedded import EmbeddedStore
 from salience.testing import WordHashEmbedder
 from support.examples import examples
 from support.served import opened
+from support.shared_postgres import Databases
 
 START = datetime(2026, 3, 1, tzinfo=timezone.utc)
 IDS = tuple("abcdef")
@@ -151,3 +154,47 @@ def test_in_a_file(history: History) -> None:
 @given(history=histories)
 def test_any_history_at_a_server(history: History) -> None:
     check_history("http", history)
+
+
+def check_moves(url: str, history: History, shares: list[float]) -> None:
+    """Whatever times are asked for, one after the other, each is as if only it had been."""
+    player = Player(url)
+    with player.memory as memory:
+        for step, pause in history:
+            player.do(step, pause)
+        memory.upkeep.flush()
+        dispatcher = memory._core.dispatcher
+
+        def asked(at: datetime) -> list[Any]:
+            links = [link.to_dict() for link in memory.links(as_of=at)]
+            hits = [player.hits("red apple", name, as_of=at) for name in PROFILES[::4]]
+            return [*hits, links, memory.stats(as_of=at), [*memory.get_all(as_of=at)]]
+
+        for share in shares:
+            at = START + share * (player.now - START)
+            moved, kept = asked(at), dict(dispatcher._pasts)
+            dispatcher._pasts.clear()
+            with patch.object(EmbeddedStore, "copied", return_value=None):
+                assert moved == asked(at), share
+            dispatcher._pasts.clear()
+            dispatcher._pasts.update(kept)
+
+
+shares = st.lists(st.floats(0.0, 1.0), min_size=2, max_size=8)
+
+
+@settings(max_examples=examples(25), deadline=None)
+@given(histories, shares)
+def test_any_times_in_a_file(history: History, shares: list[float]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        check_moves(f"sqlite:///{Path(folder) / 'memory.db'}", history, shares)
+
+
+@settings(
+    max_examples=examples(6, 2),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(history=histories, shares=shares)
+def test_any_times_in_postgres(postgres: Databases, history: History, shares: list[float]) -> None:
+    check_moves(postgres.fresh("histories"), history, shares)
