@@ -26,9 +26,9 @@ NOISE = 1e-5
 """More than a cosine in single precision can differ from the exact one, or from another."""
 _GRID = 2.0**24  # steps of a coordinate from 0 to 1: those of half precision, and finer than single
 _RANKED_DIGITS = 12
-_BLOCK_ROWS = 256  # as many as stay in the cache while they are widened
+_BLOCK_ROWS = 256  # few enough to stay in the cache while they are widened
 _LOG2_E = 1.44269504088896338700
-_LN_2_HIGH = 6.93147180369123816490e-01  # with so many zeros at its end that k times it is exact
+_LN_2_HIGH = 6.93147180369123816490e-01  # with enough zeros at its end to make k times it exact
 _LN_2_LOW = 1.90821492927058770002e-10
 _EXP = (
     1.66666666666666019037e-01, -2.77777777770155933842e-03, 6.61375632143793436117e-05,
@@ -61,7 +61,7 @@ def _kernels() -> tuple[Any, str]:
 
 
 native, KERNELS = _kernels()
-"""The kernels in C, which give the same bits, or None; and what to tell of it."""
+"""The kernels in C, which give the same bits, or None; and a text that says which run."""
 
 
 def by_kernel(name: str, *arguments: Any) -> Any:

@@ -26,7 +26,7 @@ class Closing(ABC):
 
 
 def regular_file(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a regular file for reading; what is none is refused, and nothing is waited for.
+    """Open a regular file for reading; anything else is refused, and nothing is waited for.
 
     Raises:
         OSError: it is a folder, a pipe, a socket or a device, or cannot be opened.

@@ -28,7 +28,7 @@ shown = _ShortRepr().repr
 
 
 def _printable(text: str, characters: int) -> str:
-    """A text without lone surrogates, cut in its middle to at most so many characters."""
+    """A text without lone surrogates, its middle cut out to leave at most so many characters."""
     encoded = text.encode("utf-8", "backslashreplace").decode("utf-8")
     if len(encoded) <= characters:
         return encoded
@@ -136,7 +136,7 @@ class Locked(SalienceError):
 class EmbedderError(SalienceError):
     """The embedder could not answer: no network, no key, a wrong answer.
 
-    `brief` says so without the words of a server, which may quote a text that was sent.
+    `brief` says it without the words of a server, which may quote a text that was sent.
     """
 
     def __init__(self, message: str = "", brief: str = "") -> None:
@@ -147,7 +147,7 @@ class EmbedderError(SalienceError):
 class RerankerError(SalienceError):
     """The reranker could not answer: no network, no model, out of time, a wrong answer.
 
-    `brief` says so without the words of a server, which may quote a text that was sent.
+    `brief` says it without the words of a server, which may quote a text that was sent.
     """
 
     def __init__(self, message: str = "", brief: str = "") -> None:
@@ -158,7 +158,7 @@ class RerankerError(SalienceError):
 class ExtractionError(SalienceError):
     """The model that reads facts out of messages could not answer; nothing was written.
 
-    `brief` says so without the words of a server, which may quote a text that was sent.
+    `brief` says it without the words of a server, which may quote a text that was sent.
     """
 
     def __init__(self, message: str = "", brief: str = "") -> None:

@@ -87,7 +87,7 @@ def is_here(url: str) -> bool:
 
 
 def by_proxy(url: str) -> str:
-    """The words of an error for the proxy by which an address is asked; "" if there is none."""
+    """The words of an error for the proxy on the way to an address; "" without a proxy."""
     from urllib.request import proxy_bypass  # which most processes do without
 
     parts, proxies = urlsplit(url), _proxies()

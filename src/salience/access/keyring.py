@@ -33,7 +33,7 @@ _ALL = ""  # the look-up of all keys
 _log = logging.getLogger(__name__)
 
 Refusal = Literal["malformed", "unknown", "expired", "revoked"]
-"""The reasons for which a presented key is refused; nobody outside has to be told which."""
+"""The reasons to refuse a presented key; callers never learn which one applied."""
 
 
 def _utc_now() -> datetime:
@@ -196,7 +196,7 @@ class Keyring(Closing):
         return bool(keys)
 
     def _verdict(self, text: KeyText, keys: Sequence[AccessKey]) -> Principal | Refusal:
-        """The owner of a presented key, by what the store has under its id."""
+        """The owner of a presented key, from the keys that the store has under its id."""
         digest, now = text.digest, self._clock()
         if not keys:
             hmac.compare_digest(digest, digest)  # as long as with a wrong secret

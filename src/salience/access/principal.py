@@ -1,4 +1,4 @@
-"""Principals: who asks, and what they may do."""
+"""Principals: who makes a request, and what they may do."""
 
 from __future__ import annotations
 
@@ -134,4 +134,4 @@ class Principal:
 
 
 LOCAL = Principal("local", (EVERYTHING,), frozenset(SCOPES))
-"""Whoever asks from the same machine while the store has no key."""
+"""The caller on the same machine while the store has no key."""

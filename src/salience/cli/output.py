@@ -167,7 +167,7 @@ ReportProgress = Callable[..., None]
 def progress(aftermath: str = "", step: str = "") -> Iterator[ReportProgress]:
     """A progress bar on stderr during the block; none where stderr is no terminal.
 
-    `step` is the word for what is done where that is not told with it.
+    `step` names the work where the calls do not.
 
     An interrupt prints how far the work got, and its `aftermath`: what has become of that part.
     """
@@ -231,7 +231,7 @@ def _bar() -> Iterator[ReportProgress]:
 
 
 class Terminal(Console):
-    """A console that prints each text as `visible` gives it, whatever it is part of."""
+    """A console that prints each text as `visible` gives it, even as part of something else."""
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None

@@ -67,7 +67,7 @@ class Settings:
 
     @property
     def zone(self) -> tzinfo:
-        """The time zone in which times are printed."""
+        """The time zone of printed times."""
         return own_zone(self.time_zone) or system_zone()
 
     @property

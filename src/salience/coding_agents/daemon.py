@@ -36,7 +36,7 @@ _IDLE_SECONDS = 1_800.0
 _THREADS = 4
 _REQUEST_SECONDS = 10.0  # for a client to send its request
 _MAX_REQUEST_BYTES = 16 * 2**20
-_HUNG_SECONDS = 60.0  # in which some thread has to begin or to end a request, if any waits
+_HUNG_SECONDS = 60.0  # within which some thread must begin or end a request, if any waits
 _WAIT_SECONDS = 0.5  # between two looks at whether it is time to end
 
 

@@ -23,7 +23,7 @@ _FORGOTTEN_AFTER = ("clear", "compact")  # sources of a start whose context lost
 
 @dataclass(frozen=True)
 class HookEvent:
-    """An event of an agent: which, whose, in which folder, and the words that came with it."""
+    """An event of an agent: its name, the agent, the folder, and the words that came with it."""
 
     name: str
     agent: str
@@ -108,7 +108,7 @@ def _text(values: Mapping[str, Any], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-# The log of the hooks: what was asked, what came of it, how long it took; never a text
+# The log of the hooks: the request, its outcome, how long it took; never a text
 
 _MAX_BYTES = 500_000
 _logger = logging.getLogger("salience.hooks")

@@ -55,7 +55,7 @@ class Handler(Closing):
         return sorted({public_url(key[0]) for key in self._memories})
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, str]:
-        """The output and the note of an event: a failure is a note, whatever it is."""
+        """The output and the note of an event: any failure is a note."""
         start, name = time.perf_counter(), str(message.get("event"))
         try:
             event = HookEvent.of(message)

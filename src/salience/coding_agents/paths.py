@@ -38,7 +38,7 @@ def data_file() -> str:
 
 
 def state_folder() -> str:
-    """The folder of what is known of each session, and of the log."""
+    """The folder of the states of sessions and of the log."""
     if sys.platform in ("win32", "darwin"):
         return os.path.join(os.path.dirname(data_file()), "hooks")
     folder = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")

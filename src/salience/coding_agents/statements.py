@@ -73,12 +73,12 @@ _VAGUE = STOP_WORDS | frozenset(
     your always never run write add put remember note stop keep work first second third
     fourth last latter former other settle agree agreed""".split()
 )
-"""Words that say nothing of what is to be done."""
+"""Words that say nothing about what to do."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement that is kept: its kind and text, who said it, in which turn, how surely."""
+    """A statement to keep: its kind and text, the role and the turn that said it, how surely."""
 
     kind: Kind
     text: str

@@ -1,4 +1,4 @@
-"""Transcripts of coding agents: JSON lines, of which the words of user and assistant are read.
+"""Transcripts of coding agents: JSON lines; the words of user and assistant are read.
 
 What tools wrote, what the agent's program put into a user's turn, and what a subagent said is no
 part of them.

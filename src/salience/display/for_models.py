@@ -98,7 +98,7 @@ def whole(text: str) -> str:
 def spoken(content: Any) -> list[str]:
     """The texts that a message says, of its text or its parts: no thought, call, result or picture.
 
-    A part counts by its type, whoever made the model: a type that nobody knows is no speech.
+    A part counts by its type, whatever the model: an unknown type is no speech.
     """
     parts = content if isinstance(content, list | tuple) else [content]
     return [text for part in parts if (text := _said(part)) is not None]
@@ -225,7 +225,7 @@ def unfenced(text: str) -> str:
 
 
 def _begins_tag(text: str, start: int) -> bool:
-    """Test whether a text goes on with the name of the tag, or with what looks like it."""
+    """Test whether a text continues with the name of the tag or something that looks like it."""
     plain = normalize("NFKD", text[start : start + _TAG_CHARACTERS]).casefold()
     letters = "".join(c for c in plain if category(c) != "Mn")
     return _TAG_BEGINS.match(letters.translate(_LOOK_ALIKES)) is not None

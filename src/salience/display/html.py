@@ -95,7 +95,7 @@ def section(title: str, body: str) -> str:
 
 
 def nothing(words: str) -> str:
-    """A section that says that there is nothing."""
+    """A section that says there is nothing."""
     return section("", f'<p class="soft">{text(words)}</p>')
 
 

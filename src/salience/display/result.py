@@ -43,7 +43,7 @@ class Result:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Make the result of which `to_dict` made a mapping; other keys are passed over.
+        """Restore the result from the mapping of `to_dict`; other keys are ignored.
 
         A field that is left out has its default. Infinities come back as NaN.
 

@@ -144,7 +144,7 @@ def _identity(bundle: _Bundle) -> EmbedderIdentity:
 
 
 def _load_e5(paths: Sequence[Path]) -> Encode:
-    """Rows from which most of their mean is taken.
+    """Rows less most of their mean.
 
     All rows of this model lie near each other: the cosines of texts that have nothing in common are
     from 0.7 on. Without the mean they are around 0, as those of other models.

@@ -66,7 +66,7 @@ class OpenAIEmbedder(Closing):
     """
 
     is_remote = True
-    """It may fail for a while: what was kept without vectors meanwhile gets them later."""
+    """It may fail for a while: memories stored meanwhile get their vectors later."""
 
     def __init__(
         self,

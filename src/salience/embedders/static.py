@@ -82,7 +82,7 @@ class _Model:
         return ids
 
     def _tokenize(self, text: str) -> list[int]:
-        """The ids of a text that may hold marks, each of which is a token."""
+        """The ids of a text that may hold marks; each mark is a token."""
         ids: list[int] = []
         for part in filter(None, _MARK.split(text)):
             mark = _MARK.fullmatch(part)

@@ -198,7 +198,7 @@ def compare(
 
 
 def _sample() -> Plan[list[AskedSearch]]:
-    """Searches for the texts of memories, evenly spread over all that there are."""
+    """Searches for the texts of memories, spread evenly over all memories."""
     figures: dict[str, Any] = yield from ask(ReadStats(()))
     step = max(1.0, figures["memories"] / _SAMPLED_QUERIES)
     searches: list[AskedSearch] = []

@@ -72,7 +72,7 @@ class _PastMemory:
 
 
 class Unmovable(Exception):
-    """Raised for a past that has to be built again."""
+    """Raised for a past that must be built again."""
 
 
 _Logged = tuple[int, str, str | None, float]
@@ -122,7 +122,7 @@ class Past:
         self.logs = {name: _PastLog() for name in namespaces}
         self.written: dict[str, dict[str, int]] = {name: {} for name in namespaces}
         """The places of first writings, by namespace and id."""
-        self.memories = 0  # that there are at present
+        self.memories = 0  # at present
         self.nbytes = 0  # of its rows and indexes, when it was made
         self.plans = WeakSet[Any]()  # those that rely on its rows
 

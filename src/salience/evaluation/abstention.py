@@ -30,7 +30,7 @@ _AUTO: dict[str, Any] = {"cut": "auto"}
 
 @dataclass(frozen=True)
 class Outcome:
-    """Measures of how well questions with and without answers are told apart.
+    """Measures of how well questions with and without answers are distinguished.
 
     `auroc` is the chance that a question with an answer has more confidence than one without.
     `calibration_error` compares the probability with the share of questions that have an answer.

@@ -1,4 +1,4 @@
-"""Searches that were recorded, and what was said of their hits: questions with known answers.
+"""Recorded searches and the feedback on their hits: questions with known answers.
 
 A hit answers its search if it was judged useful, or went into an answer (`touch`), within an hour
 after the search, and was not judged otherwise later in that hour. What is said of a memory is said

@@ -118,7 +118,7 @@ def _each_file(folder: Place, job: Job, only: str | None) -> Iterator[Item]:
 
 
 def _of_notes(name: str, folder: Path, job: Job) -> Iterator[Item]:
-    """The notes of a folder; files of other formats in it are told as left out."""
+    """The notes of a folder; files of other formats in it are reported as left out."""
     yield from FORMATS[name].read(folder, job)
     for file in files_in(folder):
         found = None if file.suffix.lower() in NOTES else tried(file)

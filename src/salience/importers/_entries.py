@@ -204,7 +204,7 @@ def mapping(value: Any) -> dict[str, Any]:
 
 
 def time(value: Any) -> datetime | None:
-    """A time from ISO 8601 text, a number or a datetime; None for what is none."""
+    """A time from ISO 8601 text, a number or a datetime; None for anything else."""
     value = moment(value)
     if isinstance(value, str):
         try:

@@ -139,7 +139,7 @@ def stop(problem: ImportProblem) -> None:
 
 @dataclass
 class Job:
-    """A job of reading: who hears of what is left out, and of blank notes.
+    """A job of reading: the listeners for what is left out and for blank notes.
 
     `columns` are the names of columns of a table, by the fields that they have; `dates` is the
     order of day, month and year in dates that may be read in more than one.
@@ -181,7 +181,7 @@ def text(path: Path) -> str:
 
 
 def most_unpacked(size: int) -> int:
-    """The most bytes that so many bytes of a zip may unpack to."""
+    """The most bytes that a number of bytes of a zip may unpack to."""
     return max(_SMALL_BYTES, _MAX_PACKED * size)
 
 

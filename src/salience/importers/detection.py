@@ -1,4 +1,4 @@
-"""Detection of the format of a file or folder: by what is in it, then by its name."""
+"""Detection of the format of a file or folder: by its contents, then by its name."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def is_conversation(entries: Any) -> bool:
 
 
 def messages_of(entry: Any) -> list[Any] | None:
-    """The messages of an object that is a conversation; None if it is none."""
+    """The messages of an object that is a conversation; None for any other."""
     if is_conversation(entry):
         return list(entry)
     lists = (entry.get(name) for name in _LISTS) if isinstance(entry, dict) else ()
@@ -297,7 +297,7 @@ def read_csv(place: Place, job: Job) -> Iterator[Item]:
 
 
 def _pair(names: Sequence[str]) -> list[str] | None:
-    """The columns of a question and its answer, which are one memory; None if there are none."""
+    """The columns of a question and its answer, which are one memory; None without them."""
     lower = {name.casefold(): name for name in names}
     columns = ([lower.get(part) for part in pair] for pair in _PAIRS)
     return next(([question, answer] for question, answer in columns if question and answer), None)

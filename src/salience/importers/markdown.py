@@ -61,7 +61,7 @@ def divided(file: Path, source: str) -> tuple[dict[str, Any], str]:
 
 
 def _wrong_value(yaml: Any, source: str) -> Any:
-    """The first value that looks like a date or a number and is none (2026-13-45)."""
+    """The first value that looks like a date or a number but is not one (2026-13-45)."""
     loader = yaml.SafeLoader(source)
     nodes = [loader.get_single_node()]
     visited: set[int] = set()

@@ -121,7 +121,7 @@ def _written_back(note: Note) -> Item:
 
 
 def _words(heading: re.Match[str] | None, body: str) -> str:
-    """The words of a heading without closing signs; empty if there is none."""
+    """The words of a heading without closing signs; empty without words."""
     if heading is None:
         return ""
     words = body[heading.start(1) : heading.end(1)].rstrip()

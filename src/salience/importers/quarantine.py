@@ -64,7 +64,7 @@ def _item(path: Path, number: int, line: str) -> Item | None:
 
 
 def _decoded(type: str, value: Any) -> Any:
-    """A value of a kind of field as records have it, from that of SQLite or PostgreSQL."""
+    """A value of a kind of field as records have it, from SQLite's or PostgreSQL's."""
     if type == "time":
         return None if value is None else datetime.fromtimestamp(value, timezone.utc)
     if type not in ("list", "json"):

@@ -1,4 +1,4 @@
-"""Shapes: how the entries of a format are told, found and read. One reader reads them all."""
+"""Shapes: how the entries of a format are recognized, found and read. One reader reads all."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class Shape:
             yield turn
 
     def _item(self, place: Place, where: str, entry: Entry, shared: Entry) -> Item | None:
-        """The memory of an entry; None if it is none."""
+        """The memory of an entry; None for an entry that is not one."""
         for path, values in self.only.items():
             if at(entry, path) not in values:
                 return None
@@ -210,7 +210,7 @@ class Shape:
 
 
 def distinct(items: Iterable[Item]) -> Iterator[Item]:
-    """Items each once: what has id and words of one before is left out; ids are told apart."""
+    """Items each once: one with id and words of an earlier one is dropped; ids become unique."""
     ids, contents = Ids(), dict[str, str]()
     for item in items:
         id, content = item.get("id"), item.get("content", "")

@@ -28,11 +28,11 @@ NEARNESS, NO_PAIR = 1.5, -2.0
 MAX_DEVIATION = 3.0
 """Standard deviations at which a figure of a pair is cut."""
 LIKELY = 0.3
-"""The probability from which a memory is said to be perhaps replaced."""
+"""The least probability to report a memory as possibly replaced."""
 LEADING = 0.45
-"""The probability from which the newer one is preferred, whatever is asked."""
+"""The least probability to prefer the newer one for any question."""
 POSSIBLE = 0.15
-"""The probability from which a question about the present prefers the newer one."""
+"""The least probability to prefer the newer one for a question about the present."""
 LEAST_COSINE = 0.1
 """The cosine of two statements below which neither takes the place of the other."""
 

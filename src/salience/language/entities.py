@@ -40,7 +40,7 @@ _SENTENCE_END = _TABLE.pattern("sentence_end")
 _HEADING_END = _TABLE.pattern("heading_end")
 _NAME_MAX_TOKENS = 6  # a longer run of capitals is a headline
 _HEADLINE_MIN_WORDS = 3  # a shorter text in capitals may be a name
-MAX_CHARACTERS = 100_000  # of a text, in which entities are looked for
+MAX_CHARACTERS = 100_000  # of a text that are searched for entities
 _MEMO_NAMES = 1 << 16
 _QUESTION_MAX_WORDS = 200  # among so many first words of a question names are looked up
 _CALENDAR = WEEKDAYS | set(MONTHS)
@@ -159,7 +159,7 @@ class _Token(NamedTuple):
 
 @dataclass(frozen=True)
 class RuleBasedExtractor:
-    """The entities that are told by their spelling, for scripts with capital letters.
+    """The entities recognized by their spelling, for scripts with capital letters.
 
     E-mail addresses, URLs and @handles; titles in quotation marks; runs of capitalised words
     (Sarah, New York, Bank of America); acronyms, and words with capitals or digits inside (API,

@@ -37,12 +37,12 @@ FEATURES = (
     "has_time",  # 1 if it names a time
     "has_number",  # 1 if it names a number
     "proper_nouns",  # min(3, capitalised words inside sentences) / 3
-    "personal",  # 4 if it tells of the speaker's health, 3 how to do things, 2 tastes, 1 else
+    "personal",  # 4 if it is about the speaker's health, 3 how to do things, 2 tastes, 1 else
     "script",  # the place in SCRIPTS of the script it is written in besides Latin, else 0
     "script_share",  # the share of its words that are not in Latin script
     "state",  # the number of the attribute that it states, below 0 if not of who says it; else 0
     "value",  # the number of the value that it states, else 0
-    "replaces",  # the number of the value that it says to be had no more, else 0
+    "replaces",  # the number of the value that the speaker no longer has, else 0
     "stated",  # the number of what it says, of its attribute if it states one; 0 if it is long
 )
 FEATURES_VERSION = "9"

@@ -107,7 +107,7 @@ def _powers(count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
 
 @lru_cache(maxsize=1024)
 def _characters(length: int, sizes: tuple[int, ...], salt: int) -> NDArray[np.int64]:
-    """The spans of so many characters of a text of a length."""
+    """The spans of each number of characters in a text of some length."""
     return _array([(at, at + n, salt) for n in sizes for at in range(length - n + 1)])
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 from salience.lazily import regex
 
 LONG_WORDS = 160
-"""The words from which on a text is split."""
+"""The fewest words of a text that is split."""
 PASSAGE_WORDS = 50
 """The words that a passage should have; see `LONGEST_PASSAGE`."""
 LONGEST_PASSAGE = 75
@@ -263,7 +263,7 @@ SPLITTER: Splitter = MarkdownSplitter()
 
 WIKI_LINK = regex(r"\[\[([^\[\]|#^\n]*)(?:[#^][^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
 CODE = regex(r"^[ \t>]*(```+|~~~+).*?(?:^[ \t>]*\1|\Z)|(`+)[^\n]*?\2", re.DOTALL | re.MULTILINE)
-"""The code of a text in Markdown, in which nothing is a link."""
+"""The code of a text in Markdown, where nothing is a link."""
 _ATTACHMENT = regex(
     r"\.(?:png|jpe?g|gif|svg|webp|avif|bmp|heic|tiff?|pdf|mp[34]|m4[av]|mov|wav|ogg|webm|zip|csv|xlsx?|"
     r"docx?|pptx?|canvas|base)$",

@@ -55,7 +55,7 @@ _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _MIN_CHUNKS = 4  # of a question whose language is told by its accents
 _MAX_ACCENTED = 0.3  # of the words of a question in English, at most
 _MAX_KEYWORDS = 4  # of a query that asks in keywords
-_MIN_SURROUNDING_WORDS = 30  # words around a question from which on it is embedded by itself, too
+_MIN_SURROUNDING_WORDS = 30  # the fewest words around a question to embed it by itself, too
 
 NOTHING_TAKEN: Mapping[str, Taken] = MappingProxyType({})
 MAX_PHRASES = 64  # of a query in quotation marks, and as many beginnings of words
@@ -82,7 +82,7 @@ def analyze_query(
         assistants: the speakers who are assistants.
         during: the time to which the search is restricted.
         about: the past time that the query is about.
-        now: the time at which it is asked, in the time zone of whoever asks.
+        now: the time of the question, in the time zone of the user.
         rare: speakers with few turns (see `rare_speakers`), who are searched for by name, too.
         taken: by misspelt word, the words that it was taken for, the first of which stands in the
             text.
@@ -244,7 +244,7 @@ def _terms(
     prefixes: Collection[str],
     language: Language | None,
 ) -> tuple[Term, ...]:
-    """The terms to search for: content words, and the words before a star whatever they are.
+    """The terms to search for: content words, and any words before a star.
 
     Without any, words that frame a question; without those, all words of the query.
     """
@@ -308,7 +308,7 @@ _OF_BODY = frozenset({"food", "sport", "water"})
 
 
 def _concerns(low: str, language: Language | None) -> Term:
-    """The stems for what somebody tells of himself that bears on the topics of a folded query."""
+    """The stems of statements about oneself that bear on the topics of a folded query."""
     return tuple(sorted({*map(stem, (language or ENGLISH).concerns(low))}))
 
 

@@ -1,4 +1,4 @@
-"""The reader of statements: of whom a sentence speaks, in which force, of what, and how surely.
+"""The reader of statements: whom a sentence is about, its force, its subject, and how surely.
 
 A linear model over the sentence and the one before it, fitted by `benchmarks/train_reader.py` to
 labelled sentences in ten languages. What it is unsure of it does not claim: see `Reading`.
@@ -15,15 +15,15 @@ from salience.language import linear
 from salience.lazily import dataclass, regex
 
 HOLDERS = ("user", "other", "group", "nobody")
-"""The holders of what is said: who says it, somebody else, a group of the speaker's, or nobody."""
+"""The holder of a statement: the speaker, somebody else, a group of the speaker's, or nobody."""
 FORCES = (
     "told", "planned", "supposed", "wished", "quoted", "fiction", "asked", "ordered", "forget",
     "joke",
 )  # fmt: skip
-"""In which force it is said; `forget` asks for it to be forgotten."""
+"""The force of a sentence; `forget` asks to forget something."""
 SUBJECTS = ("health", "preference", "family", "work", "place", "project", "other")
 KEPT = ("no", "correction", "convention", "decision", "finding")
-"""The kinds of sentences of a work session, by what they are worth keeping as."""
+"""The kinds of sentences of a work session, by what they are kept as."""
 WEIGHTS = Path(__file__).with_name("reader.txt")
 QUERY_WEIGHTS = Path(__file__).with_name("queries.txt")
 
@@ -31,7 +31,7 @@ MAX_SENTENCES = 64
 """Sentences of a text that are read, the first ones."""
 _RECENT_TEXTS = 4096
 _RECENT_QUERIES = 1024
-_SURE = 0.85  # from which a sentence is taken for a request to forget, as that may hide memories
+_SURE = 0.85  # least probability of a request to forget; high, as such a request may hide memories
 _SENTENCE = regex(
     r"(?:[^.!?\n\u3002\uff01\uff1f]|[.!?](?!\s|$|[\"'\u201d\u00bb)]))+[.!?\u3002\uff01\uff1f\"'\u201d\u00bb\u300d)]*"
 )
@@ -77,11 +77,11 @@ class Reading:
 BELIEVED = 0.56
 """The least probability of what is claimed."""
 TOPICS = ("health", "instruction", "preference", "family", "work", "place", "other")
-"""The topics of what somebody tells of himself, in the order in which they matter."""
+"""The topics of statements about oneself, the most important first."""
 IS_REQUEST = 0.5
-"""The probability from which on a query is read as a request."""
+"""The least probability of a request."""
 ASKS_FORMER = 0.6
-"""The probability from which on a query is read as asking for what held before."""
+"""The least probability that a query asks for what held before."""
 _APART, _NEAR = 0.3, 0.5  # in the probability of a denial, and the cosine, of what is opposite
 
 

@@ -1,4 +1,4 @@
-"""Secrets in a text: keys, which have a shape, and passwords and PINs that are told."""
+"""Secrets in a text: keys, which have a shape, and passwords and PINs that it states."""
 
 from __future__ import annotations
 

@@ -26,9 +26,9 @@ from salience.lazily import regex
 Speaker = TypeVar("Speaker", bound=Hashable)
 
 NICKNAME_MIN_GREETINGS = 3
-"""Times that a name has to be said to somebody before it counts as one of their names."""
+"""The fewest times that a name is said to somebody before it counts as theirs."""
 NICKNAME_MIN_RATIO = 3
-"""Times more often that it has to be said to them than to all others together."""
+"""The fewest times more often that it is said to them than to all others together."""
 
 _RARE_SHARE = 100  # a rare speaker has at most one of so many turns
 _SPELLING_MAX_NAMES = 2_000  # words of names up to which a misspelt one is looked for among them
@@ -87,7 +87,7 @@ def speakers_by_word(speakers: Set[str]) -> dict[str, set[str]]:
 
 
 def users_and_assistants(turns: Mapping[str, int]) -> tuple[frozenset[str], frozenset[str]]:
-    """The users and the assistants among speakers with so many turns each.
+    """The users and the assistants among speakers, by their numbers of turns.
 
     Where there is an assistant but nobody is called a user, the user is the one with the most
     turns besides it. Both are empty among people.

@@ -23,7 +23,7 @@ MIN_LETTERS = 4
 _MIN_TYPED = 3  # letters of a word that is taken for another: one letter may be missing
 MAX_LETTERS = 24
 TWO_SLIPS_MIN_LETTERS = 8
-"""The letters from which on a word may have two slips."""
+"""The fewest letters of a word that may have two slips."""
 MAX_TAKEN = 3
 """The most words that one is taken for."""
 
@@ -34,7 +34,7 @@ _FIRST_CHANGED = 0.45  # and for another letter in its place, as in words that r
 # other languages.
 _MAX_COSTS = ((4, 1.45), (0, 0.9))
 _CAREFUL_COSTS = ((7, 1.4), (4, 0.95), (0, 0.9))
-_TIE = 0.25  # how much dearer than the likeliest word one may be that is taken as well
+_TIE = 0.25  # how much dearer than the likeliest word another one may be that is taken, too
 _HELD = 0.4  # how much dearer than the likeliest of all words one that memories hold may be
 _UNSEEN = 0.2  # more for a form of a word of memories that none of those read has
 _RARE = 0.3  # more for a rare word that is right, but in no memory
@@ -144,7 +144,7 @@ def _alike(letter: str) -> str:
 
 
 def slips(word: str) -> Iterator[list[str]]:
-    """The words that a misspelt one may be meant for, in the steps in which they are looked for."""
+    """The words that a misspelt one may stand for, in the steps in which they are looked up."""
     if word[:1] not in _ALPHABET:
         return
     once = frozenset(one_slip(word)) - {word}
@@ -330,7 +330,7 @@ def _nearest_right(
 
 
 def _lemmas(word: str) -> set[str]:
-    """The words of which a word may be a plural, a past or a participle, itself among them."""
+    """The words whose plural, past or participle a word may be, itself among them."""
     lemmas = {word}
     for ending, instead in _ENDINGS:
         if word.endswith(ending) and len(word) >= len(ending) + _MIN_LEMMA:

@@ -44,7 +44,7 @@ def uri_of(id: str) -> str:
 
 
 def id_of(uri: str) -> str | None:
-    """The id in the address of a memory; None if it is none."""
+    """The id in the address of a memory; None for any other address."""
     start, sign, rest = uri.partition(_MEMORY)
     return unquote(rest) if sign and not start and rest else None
 
@@ -57,7 +57,7 @@ def address_of(record: MemoryRecord) -> str:
     return uri_of(record.id)
 
 
-# Settings of the tools: what a model is offered, whoever serves it and however
+# Settings of the tools, for every way to serve them
 
 MIN_TOKENS = 200
 """The smallest budget of an answer."""

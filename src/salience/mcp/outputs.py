@@ -90,7 +90,7 @@ class Memories(TypedDict):
 
 @dataclass(frozen=True)
 class Item:
-    """A memory to be shown, where its text begins, and what is said of it besides."""
+    """A memory to show, where its text begins, and further values beside it."""
 
     record: MemoryRecord
     extra: Mapping[str, Any]
@@ -118,13 +118,13 @@ class Item:
 
     @property
     def reads_on(self) -> int | None:
-        """The start from which to read on what is cut; None if nothing is."""
+        """The start to read on from where the text is cut; None if it is not."""
         if self.end is None or not self.passages:
             return self.end
         return min(passage.start for passage in self.passages)
 
     def cut(self, characters: int) -> Item:
-        """The same with so many characters of its text."""
+        """The same with a number of characters of its text."""
         return replace(self, end=self.start + characters)
 
     def view(self) -> dict[str, Any]:
@@ -257,7 +257,7 @@ def _source(record: MemoryRecord) -> str | None:
     return one_line(source) if isinstance(source, str) else None
 
 
-# Hints: what to try where a search found little, from what is known and not from a guess
+# Hints: what to try where a search found little, from facts and not from a guess
 
 _READ_CHARACTERS = 20_000  # of a memory, to look for words of the query
 _CLOSE = 3  # memories that are named where none answers

@@ -82,7 +82,7 @@ async def read(caller: Caller, uri: str) -> ReadResourceResult:
 
 
 async def _records(caller: Caller, uri: str) -> list[MemoryRecord] | None:
-    """The memories of an address; None if it is none, or is none of the caller."""
+    """The memories of an address; None for an address that is not one, or not the caller's."""
     if not caller.principal.may(READ):
         return None
     if uri == PROFILE:

@@ -39,7 +39,7 @@ _STRICT = ConfigDict(extra="forbid")
 
 @dataclass(frozen=True)
 class Caller:
-    """Whoever asks: the memory of its namespace, what it may do, and the name of its program.
+    """The caller of a tool: the memory of its namespace, what it may do, and its program's name.
 
     `error_text` words an error for the model.
     """
@@ -65,7 +65,7 @@ class Caller:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer of a tool: its structured content, the same as a text, and what an app is told."""
+    """An answer of a tool: its structured content, the same as text, and metadata for an app."""
 
     content: Mapping[str, Any]
     text: str
@@ -238,7 +238,7 @@ MaxTokens = Annotated[int, about("Maximum number of tokens in the answer.", Betw
 
 
 def _inlined(schema: Any, kinds: Mapping[str, Any] = {}) -> Any:
-    """A schema with what it refers to in its place: many clients follow no references."""
+    """A schema with its references resolved: many clients follow none."""
     if isinstance(schema, list):
         return [_inlined(each, kinds) for each in schema]
     if not isinstance(schema, dict):
@@ -312,7 +312,7 @@ Id = Annotated[str, about("The id of the memory, as other tools give it."), ID]
 
 
 async def _whole_id(memory: AsyncMemory, given: str) -> str:
-    """The only id that begins with a shortened one, such as [m:1f3a9c02]; itself if there is none.
+    """The only id that begins with a shortened one, such as [m:1f3a9c02]; itself without a match.
 
     Raises:
         InvalidInput: several do.

@@ -118,9 +118,9 @@ _USER, _ASSISTANT, _NOBODY = SaidBy("user"), SaidBy("assistant"), SaidBy("nobody
 _NAMED = SaidBy("named")
 _CONTENT_WORDS = Col("content_words")
 _REQUEST = QueryFlag("query_asks_advice")
-# A request has few words in common with what bears on it, and long turns have many.
+# A request shares few words with what bears on it, and long turns share many.
 _UNLESS_REQUEST = 1.0 + -0.5 * _REQUEST
-# The other weights are those for the default embedder, the cosines of which tell less.
+# The other weights are those for the default embedder, whose cosines say less.
 _BY_EMBEDDER = 1.0 + QueryFlag("embedder_reads_context")
 _LATEST_NAMED = LatestFact() * MentionsName()
 # In a larger namespace more memories that do not answer come before those that do.

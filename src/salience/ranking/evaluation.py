@@ -115,7 +115,7 @@ def _operation(function: Callable[..., Values]) -> str | None:
 
 
 class Program:
-    """The order in which the parts of formulas are computed: each once, after its children.
+    """The order of computing the parts of formulas: each once, after its children.
 
     It holds for queries of the same features and tables in which the same columns are `unset`, so
     that a part which does not count there has no step, and this is decided once and not in every

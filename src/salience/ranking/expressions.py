@@ -71,7 +71,7 @@ class Signal:
     def where_unset(self, unset: Set[str]) -> float | None:
         """The number it is for every candidate of a table where some columns have no value.
 
-        None if it has to be computed. The number is the one that `compute` gives there.
+        None if it must be computed. The number is the one that `compute` gives there.
         """
         return None
 

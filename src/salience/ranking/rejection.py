@@ -105,7 +105,7 @@ def below_min_score(dropped: DroppedRow) -> WhyNot | None:
 
 
 def outranked(stage: str, dropped: DroppedRow, order: Candidates, by: str = "score") -> WhyNot:
-    """The reason of a row that comes too late in an order of which only the first rows go on."""
+    """The reason of a row that comes too late in an order whose first rows alone go on."""
     row, after = dropped.row, dropped.after
     last, rival = int(after.rows[-1]), str(after["id"][-1])
     value, rival_value = value_at(order, by, row), value_at(after, by, last)

@@ -122,7 +122,7 @@ class RankedRun:
         """The evaluation of the score's formula over the table that it was given."""
         at = self.scored_at
         stage, before = self.profile.pipeline.stages[at], self.tables[at - 1]
-        if isinstance(stage, Score):  # it keeps the order in which its parts are computed
+        if isinstance(stage, Score):  # it keeps the order of computing its parts
             ev = stage.evaluation(self.query, before)
         else:
             ev = self._evaluation(at)

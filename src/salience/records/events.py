@@ -36,7 +36,7 @@ STATE = ("created_at", *(n for n, f in FIELDS.items() if f.patchable and n != "m
 """The fields that are a function of the events; the others are contents, which edits change."""
 ACCESSES = ("last_accessed", "access_count", "write_count", "accesses")
 _KEPT_BY_STORES = ("updated_at", "version", *ACCESSES)
-"""The fields that an edit changes besides those that it names."""
+"""The fields that an edit changes in addition to those that it names."""
 FEEDBACK_WEIGHTS = {
     "useful": 1.0, "confirmed": 1.0, "not_useful": -1.0, "outdated": -1.0, "incorrect": -3.0,
 }  # fmt: skip
@@ -161,7 +161,7 @@ def _write(before: Values, event: Event) -> dict[str, Any]:
 
 
 def is_counted_edit(event: Event) -> bool:
-    """Test whether an event is an edit that counts as an access, as it changed what is told.
+    """Test whether an event is an edit that counts as an access, as it changed the text.
 
     Labels, judgements and metadata are set without the memory being used, and a chat goes on
     without its earlier messages being so. Former versions marked the edits that counted by another

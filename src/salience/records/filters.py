@@ -82,7 +82,7 @@ STATED_KINDS = {"circumstance": 1.0, "preference": 2.0, "instruction": 3.0, "hea
 See `salience.language.statements.personal`.
 """
 STATED = Compare("personal", "gte", 1.0)
-"""Memories that tell of who says them."""
+"""Memories about their speaker."""
 PERSON = "person"
 """The filter field for the memories of a person; see `of_person`."""
 
@@ -93,7 +93,7 @@ def all_of(*filters: Filter | None) -> Filter:
 
 
 def of_person(name: str) -> Filter:
-    """The filter of the memories of a person, for whatever lists, exports or erases them.
+    """The filter of the memories of a person, to list, export or erase them.
 
     They have the name as `user_id`, or as speaker where they belong to no other user: what another
     user's memories tell in that name is of somebody whom that user calls so.
@@ -296,7 +296,7 @@ def _compare(name: str, kind: Type, operator: Operator, value: Any, path: str) -
 
 
 def _stating(operator: Operator, value: Any, path: str) -> Filter:
-    """A comparison of what a text tells of who says it, in terms of the stored feature."""
+    """A comparison of what a text says about its speaker, in terms of the stored feature."""
     if operator not in ("eq", "ne", "in", "nin", "exists"):
         raise InvalidInput(f"{path}.{STATES}", f"{operator} needs an order", "use eq, in or exists")
     operand = _operand(STATES, "text", operator, value, path)

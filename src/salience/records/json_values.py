@@ -97,7 +97,7 @@ class _Reading:
         return value
 
     def items(self, mapping: Mapping[Any, Any], path: _Path) -> Iterator[tuple[str, Any]]:
-        """The items of a mapping, whose keys have to be texts."""
+        """The items of a mapping, whose keys must be texts."""
         for key, item in mapping.items():
             name = native(key)
             if type(name) is not str or not name:

@@ -73,7 +73,7 @@ def zone_of(moment: Any, *chosen: tzinfo | None) -> tzinfo:
         try:
             moment = datetime.fromisoformat(moment.strip())
         except ValueError:
-            return system_zone()  # whoever reads the time says what is wrong
+            return system_zone()  # the reader of the time says what is wrong
     zone = getattr(moment, "tzinfo", None)
     return system_zone() if zone is None or str(zone) == "UTC" else zone
 

@@ -1,4 +1,4 @@
-"""Answers that tell of an error -> the exceptions that an embedded memory raises."""
+"""Error responses -> the exceptions that an embedded memory raises."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ class Tries:
         return self._pause(error, 0.0, not was_sent or self._has_effect_of_once)
 
     def pause_after_refusal(self, error: SalienceError, status: int, code: str) -> float:
-        """The seconds until the next try, after an answer that tells of an error, or raise it.
+        """The seconds until the next try after an error response, or raise the error.
 
         `code` is that of the problem, empty where a proxy answered.
         """

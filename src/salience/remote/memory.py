@@ -253,7 +253,7 @@ class RemoteMemory(AtServer, Memory):
 
 
 def _beside_the_store() -> InvalidInput:
-    """The refusal of what is done to a store as a whole."""
+    """The refusal of an operation on a store as a whole."""
     remedy = (
         "do it where the store is, as by `salience backup` or `salience doctor`; "
         "export and verify work here, too"

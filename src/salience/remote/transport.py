@@ -43,7 +43,7 @@ class Transport:
 
     @staticmethod
     def _new_threads() -> ThreadPoolExecutor:
-        """The threads in which requests are awaited: one for each connection, made when needed."""
+        """The threads that wait for requests: one for each connection, made when needed."""
         return ThreadPoolExecutor(MAX_CONNECTIONS, "salience-requests")
 
     def send(self, request: Request, content: Callable[[], Iterable[bytes]] | None = None) -> Any:

@@ -305,7 +305,7 @@ def _missing(like: Column, size: int) -> Column:
 
 
 def union(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """The distinct numbers of several arrays, each of which ascends, ascending."""
+    """The distinct numbers of several ascending arrays, ascending."""
     first, *others = parts
     if all(len(first) == len(other) and np.array_equal(first, other) for other in others):
         return first

@@ -14,7 +14,7 @@ KINDS = (
     "memories", "terms", "vectors", "former_vectors", "links", "events", "idempotency_keys",
     "mentions", "notes",
 )  # fmt: skip
-"""The kinds of what is erased, under the same names in every store.
+"""The kinds of erased data, under the same names in every store.
 
 `memories` are rows with texts, fields and features; `terms` the hashed words by which these are
 found; `former_vectors` those that edits replaced; `events` the history; `idempotency_keys` are in

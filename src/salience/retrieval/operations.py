@@ -34,7 +34,7 @@ from salience.retrieval.routes import Lexical, Route
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 class Op:
-    """A request as data: whatever is derived from it is a frozen data class.
+    """A request as data: every subclass is a frozen data class.
 
     It is answered by the `method` of its name: `ReadTexts` by `read_texts`.
     """
@@ -54,7 +54,7 @@ class OfNamespaces(Op):
 
 
 class OfRows(Op):
-    """A question to an index about rows, in whatever namespaces."""
+    """A question to an index about rows of any namespaces."""
 
     rows: Rows
 
@@ -570,7 +570,7 @@ OWNER_FIELDS = ("agent_id", "user_id", "speaker")
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """A view of the memories that say the same as those that a plan is about to write.
+    """A view of the memories that say the same as those a plan is about to write.
 
     By each key and owner, the last row that `FindByHash` found for the key, 0 for none.
     """
@@ -761,7 +761,7 @@ class Events(Op):
         return self.ids is None and self.keys is None
 
     def bounded(self, events: list[Event]) -> list[Event]:
-        """The first or the last of events, as many as are asked for."""
+        """The first or the last events, at most the number asked for."""
         if self.last is not None:
             return events[max(0, len(events) - self.last) :]
         return events[: self.first]

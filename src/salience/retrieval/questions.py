@@ -126,7 +126,7 @@ def put_question(
 
 
 def drop_question(namespace: str, id: Any) -> Plan[bool]:
-    """The plan of dropping a question; False if there is none of that id."""
+    """The plan of dropping a question; False if no question has that id."""
     key = QUESTION_NOTE + text("id", id)
     notes: Mapping[str, str] = yield from ask(Notes(namespace))
     return key in notes and (yield from ask(Note(namespace, key, None, notes[key])))

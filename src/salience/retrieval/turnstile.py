@@ -33,7 +33,7 @@ class _Place(NamedTuple):
 
 
 class Turnstile:
-    """Lets threads compute one after the other, in the order in which they come.
+    """Lets threads compute one after the other, in the order of their arrival.
 
     NumPy gives Python's global lock away in many short steps. Threads that compute at the same time
     take it from each other, and are slower together than one. Turns are for speed alone: one that

@@ -30,7 +30,7 @@ from salience.search.search import rank
 DEFAULT_CANDIDATES = 200
 TEXT_CHARACTERS = 280
 Numbers = tuple[float | None, ...]
-"""A number for each row, None where there is none."""
+"""A number for each row, None where it has none."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -280,7 +280,7 @@ def about(namespace: str, user: Any, filters: Filters, limit: Any, now: datetime
 
 
 def _statements_filter(user: str | None) -> Filter:
-    """The filter of what is told of a user, or of every user of the namespace.
+    """The filter of statements about a user, or about every user of the namespace.
 
     A fact that is kept for a user is about him in whatever words.
     """

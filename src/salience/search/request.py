@@ -118,7 +118,7 @@ class RankingOptions(HitOptions, ConstantOptions, WordOptions, total=False):
 
 
 ASKED = frozenset(("query", *WordOptions.__annotations__))
-"""The texts that ask, in which a NUL is a space and half an emoji "?"."""
+"""The texts of a query; in them a NUL becomes a space and half an emoji "?"."""
 
 
 class CompareOptions(SharedOptions, total=False):
@@ -175,7 +175,7 @@ _DEFAULTS: Mapping[str, Any] = {
 
 
 def further(options: Any, declared: type) -> Mapping[str, Any]:
-    """The further options that a method is given, whose names have to be `declared`.
+    """The further options of a method, whose names must be `declared`.
 
     Raises:
         InvalidInput: it is no readable mapping, or names an option that there is not.
@@ -414,7 +414,7 @@ _BOUNDED = frozenset({"six_factor"})
 
 
 def _min_score(profile: Profile, options: Mapping[str, Any]) -> float | None:
-    """The least score, which has to be one that the profile can give."""
+    """The least score, which the profile must be able to give."""
     least = _finite("min_score", options["min_score"])
     is_bounded = profile.name in _BOUNDED and not options["weights"]
     if least is not None and is_bounded and not 0.0 <= least <= 1.0:

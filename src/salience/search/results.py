@@ -147,7 +147,7 @@ class Hit(MemoryRecord):
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Make the hit of which `to_dict` made a mapping."""
+        """Restore the hit from the mapping of `to_dict`."""
         stored = {**values, **dict.fromkeys(values.get("assumed", ()))}
         readers, names = field_readers(cls), (*_EVIDENCE, *GIVEN_IF_ANY)
         evidence = {n: readers[n](values[n]) for n in names if n in readers and n in values}
@@ -390,7 +390,7 @@ def zones_of(
 def _arrivals(
     vitality: np.ndarray[Any, Any], records: Sequence[MemoryRecord | None]
 ) -> dict[int, float]:
-    """The times of arrival, by place, of what is older than that, and not active anyway."""
+    """The times of arrival, by place, of memories that are older than that and not active."""
     return {
         place: record.added_at.timestamp()
         for place, (record, value) in enumerate(zip(records, vitality.tolist(), strict=True))

@@ -62,7 +62,7 @@ def search(request: SearchRequest) -> Plan[SearchResult]:
     """The plan of a search."""
     clock = time.perf_counter
     started = clock()
-    for _ in range(2):  # once more without what turns out to be damaged, or with what was edited
+    for _ in range(2):  # once more without damaged memories, or with edited ones
         run, degraded, embed_ms = yield from rank(request)
         likely = estimate(run)
         run = request.cutoff.apply(run, likely)
@@ -120,7 +120,7 @@ def search(request: SearchRequest) -> Plan[SearchResult]:
 def _reread(
     query: Query, final: Candidates, records: Sequence[MemoryRecord | None]
 ) -> Plan[tuple[Rows, list[MemoryRecord | None], list[str]]]:
-    """The rows and records, with those that were edited since they were ranked as they are now.
+    """The rows and records; those edited since they were ranked are as they are now.
 
     Those that are there and cannot be read are named.
 

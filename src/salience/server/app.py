@@ -57,7 +57,7 @@ from salience.stores import Store, open_store
 
 _log = logging.getLogger(__name__)
 WARM_AGAIN_SECONDS = 2.0
-COMPRESSED_BYTES = 16_384  # from which an answer is compressed for a client that takes it
+COMPRESSED_BYTES = 16_384  # the smallest answer that is compressed for a client that takes it
 COMPRESSION = 4  # nine tenths of what the highest level saves, in a third of the time
 DRAIN_SECONDS = 30.0  # that requests in flight have when the server is told to stop
 Endpoint = Callable[[Request], Awaitable[Response]]

@@ -23,7 +23,7 @@ from salience.stores import open_store
 STALL_SECONDS = 30.0
 MAX_HEAD_BYTES = 65_536
 _HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n\r\n"
-ARRIVAL_SECONDS = 2.0  # in which the request of a new connection is to arrive when the server stops
+ARRIVAL_SECONDS = 2.0  # for the request of a new connection to arrive when the server stops
 
 
 class TimedHttpToolsProtocol(HttpToolsProtocol):
@@ -124,9 +124,9 @@ def _cancel(timer: asyncio.TimerHandle | None) -> None:
 
 # The processes of a server: uvicorn with httptools and uvloop, one worker or several
 
-IDLE_SECONDS = 15  # in which the head of a request has to arrive
+IDLE_SECONDS = 15  # for the head of a request to arrive
 GRACE_SECONDS = 30  # that requests in flight have when the server is told to stop
-START_SECONDS = 60  # in which a worker is ready, or it is given up
+START_SECONDS = 60  # for a worker to get ready, or it is given up
 MULTIPROCESS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # the folder where workers share their metrics
 _LOGGING: dict[str, Any] = {
     "version": 1,

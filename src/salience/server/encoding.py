@@ -89,7 +89,7 @@ class Wanted:
         return cls(names, query.get("nulls") != "false")
 
     def cut(self, response: Response) -> Response:
-        """An answer with what is wanted alone."""
+        """An answer with the wanted fields alone."""
         if (not self.fields and self.nulls) or response.media_type != JSON:
             return response
         response.body = _encode(self._cut(msgspec.json.decode(response.body)))
@@ -109,5 +109,5 @@ class Wanted:
 
 
 def nothing() -> Response:
-    """The response without a body, for what is done."""
+    """The response without a body, for a call that is done."""
     return Response(status_code=204)

@@ -73,7 +73,7 @@ class McpDoor:
             await self._managing
 
     def _caller(self, request: Request) -> Caller:
-        """Whoever makes a request, with the tools that its URL names, as /mcp?tools=full."""
+        """The caller of a request, with the tools that its URL names, as /mcp?tools=full."""
         from salience.mcp.tool import Caller
         from salience.mcp.tools import chosen
 
@@ -137,7 +137,7 @@ def _answerable(body: bytes) -> bytes:
 
 
 def _called_tool(body: bytes) -> Tool | None:
-    """The tool that a message calls, None if it calls none that there is."""
+    """The tool that a message calls, None if it calls no known tool."""
     from salience.mcp.tools import TOOLS
 
     try:

@@ -62,7 +62,7 @@ def count_write(state: State, scope: str) -> None:
 
 @dataclass(frozen=True)
 class Call:
-    """One call of an operation: who asks, for which namespace, with which arguments."""
+    """One call of an operation: the caller, the namespace and the arguments."""
 
     request: Request
     server: Serving

@@ -106,7 +106,7 @@ class FieldProblem:
     pointer: str | None = None
 
     def to_dict(self) -> dict[str, str]:
-        """The members of the JSON; the pointer is left out where there is none."""
+        """The members of the JSON; without a pointer where there is none."""
         pointer = {} if self.pointer is None else {"pointer": self.pointer}
         return pointer | {"field": self.field, "problem": self.problem, "remedy": self.remedy}
 
@@ -149,7 +149,7 @@ class Problem:
 
 
 class Refused(Exception):
-    """A problem as an exception, for whoever cannot answer it on the spot."""
+    """A problem as an exception, for code that cannot answer it on the spot."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.code)
@@ -169,7 +169,7 @@ def pointer_to(field: str) -> str | None:
 
 
 def problem_of(error: BaseException) -> Problem:
-    """The problem that tells of an error.
+    """The problem for an error.
 
     An error that the engine does not raise on purpose gives no word of itself away.
     """
@@ -219,7 +219,7 @@ def public(error: SalienceError) -> str:
 
 
 class ProblemResponse:
-    """An ASGI answer that tells of an error, or of a problem; logs it if the server is at fault.
+    """An ASGI answer for an error or a problem; logs it if the server is at fault.
 
     An exception handler of FastAPI can return one. `media_type` is for clients that read no other.
     """

@@ -68,7 +68,7 @@ class ServerSettings:
         return cls(**(values | chosen))
 
     def to_environment(self) -> dict[str, str]:
-        """The environment in which `from_environment` gives these settings."""
+        """The environment from which `from_environment` makes these settings."""
         values = {f"SALIENCE_{name.upper()}": value for name, value in vars(self).items()}
         return {
             name: ",".join(value) if isinstance(value, tuple) else str(value)

@@ -28,7 +28,7 @@ from salience.write.items import WriteContext
 from salience.write.judgments import supersede
 from salience.write.outcomes import ADDING_OUTCOMES, AddResult
 
-_KNOWN = 10  # memories that the model is told of
+_KNOWN = 10  # memories that the model is shown
 _QUERY_CHARACTERS = 4_000
 _SHARED = ("agent_id", "user_id", "tags", "expires_at")  # of a fact and what it was found in
 _log = logging.getLogger(__name__)

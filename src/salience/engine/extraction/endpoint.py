@@ -29,7 +29,7 @@ Source = Literal["user", "assistant"]
 
 @dataclass(frozen=True)
 class Turn:
-    """One message: whose it is (`role`, and perhaps a `name`), and its text."""
+    """One message: its speaker (`role`, and perhaps a `name`), and its text."""
 
     role: str
     text: str
@@ -241,7 +241,7 @@ class Extractor(Closing):
         return [fact for each in facts if (fact := fact_of(each, turns)) is not None]
 
     def procedure(self, turns: Sequence[Turn], instructions: str | None = None) -> str:
-        """Ask for a text of what was done in some turns; `instructions` replace the usual prompt.
+        """Ask for a summary of the work in some turns; `instructions` replace the usual prompt.
 
         Raises:
             ExtractionError: there is no usable answer.

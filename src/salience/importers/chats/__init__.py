@@ -5,4 +5,4 @@ from salience.importers.chats.coding import CODING
 from salience.importers.chats.messengers import MESSENGERS
 
 CHATS = (*ASSISTANTS, *CODING, *MESSENGERS)
-"""All of them, of which the first that fits a file counts."""
+"""All of them; the first that fits a file counts."""

@@ -79,7 +79,7 @@ def _of_codex(place: Place, document: Any, job: Job) -> Iterator[Entry]:
 
 
 def _codex_event(entry: Entry) -> Entry:
-    """An event as the message that it tells of, if it does."""
+    """The message of an event, if it has one."""
     speaker = {"user_message": "user", "agent_message": "assistant"}.get(str(entry.get("type")))
     if speaker is None:
         return entry
@@ -134,7 +134,7 @@ def _cline_text(source: str) -> str:
 
 
 def _of_cursor(place: Place, job: Job, gathered: bool) -> Iterator[tuple[str, Any]]:
-    """Chats of the editor, of which newer ones keep each message under a key of its own."""
+    """Chats of the editor; newer ones keep each message under a key of its own."""
     assert isinstance(place, Path)
     for table in ("cursorDiskKV", "ItemTable"):
         if table not in _archives.columns(place):

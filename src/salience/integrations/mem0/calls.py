@@ -44,7 +44,7 @@ from salience.write.outcomes import Added, AddResult
 UNSET: Any = object()
 """For an argument that was not given, where None means something."""
 PROCEDURAL = "procedural_memory"
-_KNOWN = 10  # memories that the model is told of
+_KNOWN = 10  # memories that the model is shown
 _QUERY_CHARACTERS = 4_000
 _EXCERPT_CHARACTERS = 500  # of each turn that a fact comes from
 _NOT_EXTRACTED = (
@@ -417,7 +417,7 @@ def _add_turns(
 def _add_verbatim(
     memory: Memory, items: Sequence[Mapping[str, Any]], once: str | None
 ) -> list[dict[str, Any]]:
-    """Add items as memories of their own, whatever is there already."""
+    """Add items as memories of their own, even if the same is there already."""
     if not items:
         return []
     places = range(len(items))
@@ -448,7 +448,7 @@ def _settled(memory: Memory, text: str, outcome: Added) -> dict[str, Any]:
     if outcome.settled_by is not None:
         old, new = outcome.settled_by
         memory.supersede(old, new)
-        if new == match:  # the fact was told of an earlier time
+        if new == match:  # the fact is about an earlier time
             return {"id": match, "memory": previous, "event": "NONE"}
         linked = {"previous_memory": previous, "linked_memory_ids": [old]}
         return {"id": new, "memory": text, "event": "UPDATE", **linked}

@@ -117,7 +117,7 @@ def entity_filter(ids: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def without_identity(metadata: Any, where: str) -> dict[str, Any]:
-    """Metadata without the ids that say whose a memory is; what is left out is logged."""
+    """Metadata without the ids of the owners of a memory; each one left out is logged."""
     if not isinstance(metadata, Mapping):
         raise InvalidInput("metadata", f"is {shown(metadata)}", "give a mapping")
     ids = {*ENTITIES, "actor_id"}

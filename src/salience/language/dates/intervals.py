@@ -8,7 +8,7 @@ from functools import lru_cache
 from salience.language.dates.grammar import DateMention
 
 Interval = tuple[datetime, datetime]
-"""A stretch of time by the clocks of whoever asks, its end not in it."""
+"""A stretch of local time without its end."""
 
 ALWAYS = datetime(1, 1, 1, tzinfo=timezone.utc)
 FOREVER = datetime(9999, 12, 31, 23, 59, 59, tzinfo=timezone.utc)

@@ -1,4 +1,4 @@
-"""The dates and times of a question in English words, whatever language it is in.
+"""The dates and times of a question in any language, in English words.
 
 So "vor drei Tagen" and "il y a 3 jours" become "3 day ago", and one grammar reads them all. The
 other words of the text stay as they are.
@@ -15,7 +15,7 @@ from salience.language.cues import read_table
 from salience.language.tokens import words
 from salience.lazily import regex
 
-# Words for dates and times in the languages besides English, by the English words for them
+# Words for dates and times in other languages than English, by the English words for them
 
 MONTH_NAMES = (
     "january february march april may june july august september october november december".split()
@@ -144,7 +144,7 @@ def _forms(pattern: str) -> tuple[str, ...]:
 
 @cache
 def _marks() -> dict[str, set[str]]:
-    """The words that tell a language, each with the codes of those that have it."""
+    """The words that identify a language, each with the codes of the languages that have it."""
     marks: dict[str, set[str]] = {}
     for code, listed in VOCABULARIES.items():
         for name in f"{listed.months} {listed.weekdays} {listed.marks}".replace("|", " ").split():

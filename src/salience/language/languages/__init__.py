@@ -1,4 +1,4 @@
-"""Languages besides English: one table of cues each, and which of them a text is in.
+"""Languages other than English: a table of cues each, and detection of a text's language.
 
 English has cues of its own (`query_cues`, `memory_cues`); a text that is in none of these languages
 is read by them.

@@ -141,7 +141,7 @@ class Language:
         return frozenset(form for word in listed for form in self.forms(fold(word)))
 
     def is_about_speaker(self, text: str) -> bool:
-        """Test whether a folded text is about whoever says it."""
+        """Test whether a folded text is about its speaker."""
         if self.matches("first_person", text):
             return True
         return self.others is not None and not self._search("others", "", self.others, text)
@@ -243,7 +243,7 @@ def change_number(stemmed: str, *, is_end: bool = False) -> float:
 def state_said(folded: str, language: Language) -> float:
     """The number of the attribute that a short folded text states, 0 for none.
 
-    Below 0 if the text is not about whoever says it.
+    Below 0 if the text is not about its speaker.
     """
     length = len(folded.split()) if language.is_spaced else len(folded)
     if length > (_MAX_WORDS if language.is_spaced else _MAX_CHARACTERS):
@@ -255,7 +255,7 @@ def state_said(folded: str, language: Language) -> float:
     return number if language.is_about_speaker(folded) else -number
 
 
-# Scripts: in which a word is written, and which share of a text is not in Latin script
+# Scripts: that of a word, and the share of a text that is not in Latin script
 
 _RANGES = (  # first code point, script; up to the next one
     (0x0000, "latin"),
@@ -305,7 +305,7 @@ _RANGES = (  # first code point, script; up to the next one
 )
 _STARTS = tuple(start for start, _ in _RANGES)
 SCRIPTS = ("latin", *sorted({script for _, script in _RANGES} - {"latin"}))
-"""The scripts that are told apart; their places are stored, so a new one comes at the end."""
+"""The scripts that are distinguished; their places are stored, so add a new one at the end."""
 _PLACE_OF = {script: place for place, script in enumerate(SCRIPTS)}
 LATIN = (0, 0.0)
 """The `writing` of a text in Latin script."""
@@ -317,7 +317,7 @@ def script_of(word: str) -> str:
 
 
 def writing(words: Sequence[str]) -> tuple[int, float]:
-    """The script that a text is written in besides Latin, and the share of words not in Latin.
+    """The other script of a text beside Latin, and the share of words not in Latin.
 
     The script is its place in `SCRIPTS`: the most frequent one that is not Latin. A figure is no
     word.

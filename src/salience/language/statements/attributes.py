@@ -46,7 +46,7 @@ _READERS: Sequence[tuple[Callable[[str], Reading | None], str]] = (
 
 @cache
 def _readers() -> Mapping[str, Sequence[int]]:
-    """The places of the readers to try by the word of which they need one."""
+    """The places of the readers to try, by a word that they need."""
     places: dict[str, list[int]] = {}
     for place, (reader, triggers) in enumerate(_READERS):
         is_general = reader is _general

@@ -1,4 +1,4 @@
-"""Statements in languages besides English: states of the speaker, times, numbers, names."""
+"""Statements in other languages than English: states of the speaker, times, numbers, names."""
 
 from __future__ import annotations
 

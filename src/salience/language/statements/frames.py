@@ -106,7 +106,7 @@ class Frames:
         return " ".join(self.terms["denials"].sub("", plain).split()), True
 
     def person(self, text: str) -> str | None:
-        """The stems of the person of whom a text tells, "" for the speaker; None if it names none.
+        """The stems of the person that a text is about, "" for the speaker; None if it names none.
 
         In a language that needs no pronoun it is the speaker then.
         """
@@ -116,7 +116,7 @@ class Frames:
         return self._named(fold(subject["who"]))
 
     def given_up(self, low: str, text: str) -> tuple[str, str | None] | None:
-        """The value that a text, given folded, too, says to be had no more, and its `person`."""
+        """The value that somebody no longer has by a text, given folded, too, and its `person`."""
         matches = (_compiled(pattern).search(low) for pattern in self.gone)
         match = next(filter(None, matches), None)
         if match is None:
@@ -133,7 +133,7 @@ class Frames:
         return any(at.end() == len(noun) or self.is_head_first for at in several)
 
     def _cued(self, plain: str, general: bool) -> list[Frame]:
-        """The frames of which a sentence has a cue."""
+        """The frames that a sentence has a cue for."""
         tokens = words(plain) if self.is_spaced else [cue for cue in self._places if cue in plain]
         cued = {place for cue in self._places.keys() & set(tokens) for place in self._places[cue]}
         return [self.frames[at] for at in sorted(cued) if self.frames[at].is_general == general]
@@ -190,7 +190,7 @@ class Frames:
         return " ".join(self.spellings.get(word, word) for word in text.split())
 
     def _named(self, phrase: str) -> str:
-        """The stems of a noun phrase without whose it is, in order of the alphabet."""
+        """The stems of a noun phrase without its owner, in alphabetical order."""
         bare = self.terms["speaker"].sub(" ", phrase)
         tokens = words(self._spelled(bare)) if self.is_spaced else bare.split()
         return " ".join(sorted({*map(stem, tokens)}))

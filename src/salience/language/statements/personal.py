@@ -15,7 +15,7 @@ from salience.language.tokens import fold
 from salience.lazily import regex
 
 NOTHING, CIRCUMSTANCE, PREFERENCE, INSTRUCTION, HEALTH = 0.0, 1.0, 2.0, 3.0, 4.0
-"""The kinds of statements, in the order in which they matter; of several the last one counts."""
+"""The kinds of statements, the most important last; of several the last one counts."""
 _SENTENCE = regex(r"[^.!?\n\u3002\uff01\uff1f]+[.!?\n\u3002\uff01\uff1f]*")
 _QUESTION_MARKS = ("?", "\uff1f")
 
@@ -28,7 +28,7 @@ _STATED_FROM = regex(_TABLE["_stated_from"].pattern)
 STATED = (
     (HEALTH, HEALTH_STATED), (PREFERENCE, PREFERENCE_STATED), (CIRCUMSTANCE, CIRCUMSTANCE_STATED),
 )  # fmt: skip
-"""The kinds of statements in English, in the order in which they are looked for."""
+"""The kinds of statements in English, in the order of the search for them."""
 _CUES: tuple[tuple[float, CueName], ...] = (
     (HEALTH, "health"), (PREFERENCE, "preference"), (CIRCUMSTANCE, "circumstance"),
 )  # fmt: skip

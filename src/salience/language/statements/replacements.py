@@ -1,4 +1,4 @@
-"""Values that a text says to be had no more: "I sold the Fiat and bought a Tesla".
+"""Values that somebody no longer has by a text: "I sold the Fiat and bought a Tesla".
 
 It names no attribute, but the value that it takes the place of. So it is another version of
 whatever states that value.
@@ -53,7 +53,7 @@ def values_stated(text: str) -> float:
 
 
 def value_replaced(text: str) -> float:
-    """The number of the value that a text says to be had no more.
+    """The number of the value that somebody no longer has by a text.
 
     For another change it is the `change_number` of what is changed, CHANGE if that is not told; 0
     without a change.

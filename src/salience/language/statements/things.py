@@ -1,4 +1,4 @@
-"""Readers of what is said of things: times, places, numbers, colours, named attributes."""
+"""Readers of statements about things: times, places, numbers, colours, named attributes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from salience.language.statements.values import (
 from salience.language.tokens import fold
 from salience.lazily import regex
 
-# Readers of what is said of people in several parts: marriages and preferences
+# Readers of statements about people in several parts: marriages and preferences
 
 _MARRIAGE = whole(
     PERSON,
@@ -63,7 +63,7 @@ def preference(sentence: str) -> Reading | None:
 
 
 def _kind_of(value: str, other: str) -> str | None:
-    """The kind of things of which a value is preferred; None if nothing tells it."""
+    """The kind of thing that a value is a preference among; None if nothing tells it."""
     tokens = value.split()
     for names in cues.ALTERNATIVES:
         if tokens[0] in names and len(tokens) <= 2:

@@ -29,7 +29,7 @@ def whole(*parts: str) -> re.Pattern[str]:
 
 
 def subject_of(text: str | None) -> str:
-    """The stems of a subject; "" for whoever speaks."""
+    """The stems of a subject; "" for the speaker."""
     return stems(" ".join(word for word in words(text or "") if word not in _FUNCTION_WORDS))
 
 

@@ -1,4 +1,4 @@
-"""Knowledge: how far the cosine of a memory is to be trusted, by what the embedder can read."""
+"""Knowledge: how far to trust the cosine of a memory, by what the embedder can read."""
 
 from __future__ import annotations
 

@@ -260,10 +260,10 @@ def _versions(ev: Evaluation) -> list[tuple[int, list[int]]]:
         holds = holding[-1]
         others = [place for place in places if stated[place] != stated[holds]]
         versions.append((holds, others))
-    # What is sure to have changed is not turned round by what a question only seems to ask for.
+    # A certain change is not turned round by what a question only seems to ask for.
     directed = [*zip(changed, repeat(first == -np.inf)), *zip(learned, repeat(_asks_former(ev)))]
     for (*older, place), asks_former in directed:
-        if begins[place] > last and first > -np.inf:  # what was asked for was before the change
+        if begins[place] > last and first > -np.inf:  # the time asked about was before the change
             versions.append((max(older, key=begins.__getitem__), [place]))
         if not can_hold[place] or table.columns["review"][place] == "incorrect":
             continue
@@ -425,7 +425,7 @@ def newer_versions(ev: Evaluation, kept: NDArray[np.bool_]) -> NDArray[np.bool_]
 def _of_one_attribute(ev: Evaluation) -> Iterator[list[int]]:
     """The places of the memories of each owner that differ in what they say of one attribute.
 
-    Whatever replaces a value is one of those that stated it before.
+    A memory that replaces a value is one of those that stated it before.
     """
     if ev.candidates.is_unset("attribute_key"):
         return
@@ -473,7 +473,7 @@ def _among(values: Floats, ascending: Floats) -> NDArray[np.bool_]:
 
 
 def _owned(ev: Evaluation, values: Floats, places: NDArray[np.intp]) -> list[tuple[Any, ...]]:
-    """The numbers of a column at some places, each with what tells its owner from others."""
+    """The numbers of a column at some places, each with what identifies its owner."""
     table = ev.candidates.columns
     owners = [table[owner] for owner in _OWNER if owner in table]
     codes = [o.codes if isinstance(o, CategoricalColumn) else o for o in owners]

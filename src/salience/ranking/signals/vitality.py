@@ -169,7 +169,7 @@ def zone(value: Any) -> Zone | None:
 
 
 def zones_by(values: Floats) -> list[Zone]:
-    """The zone of each vitality, of which each is finite."""
+    """The zone of each vitality; all are finite."""
     least, names = zip(*reversed(ZONES), strict=True)
     zones = (DORMANT, *names)
     return [zones[at] for at in np.searchsorted(least, values, "right").tolist()]

@@ -81,7 +81,7 @@ class ModelScores(Stage):
         return replace(table, problem=problem)
 
     def _parts(self, query: Query, candidates: Candidates) -> Plan[list[list[tuple[int, str]]]]:
-        """For each candidate the (number, text) of what is read of it; 0 is the whole."""
+        """For each candidate the (number, text) of each part to read; 0 is the whole."""
         rows = candidates.rows
         contents: list[str | None] = yield from ask(ReadTexts(rows))
         passage_lists: Sequence[Sequence[FoundPassage]] = [()] * len(rows)

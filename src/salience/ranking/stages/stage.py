@@ -117,7 +117,7 @@ class Stage:
         yield from (value for value in values if isinstance(value, Signal))
 
     def searched_routes(self) -> tuple[Route, ...]:
-        """The routes from which this stage takes candidates."""
+        """The routes that this stage takes candidates from."""
         return ()
 
     def without_depth(self) -> Stage:
@@ -172,7 +172,7 @@ class Pipeline:
         return tuple(reversed(wanted))
 
     def check(self) -> None:
-        """Refuse a pipeline in which a stage reads what nothing before it provides."""
+        """Refuse a pipeline with a stage that reads what nothing before it provides."""
         self._checked  # noqa: B018
 
     @cached_property

@@ -303,7 +303,7 @@ def context_request(
 
 
 def _without_searches(sections: Sequence[Section]) -> tuple[Section, ...]:
-    """The sections that need no query; InvalidInput if there is none."""
+    """The sections that need no query; InvalidInput if all need one."""
     remaining = tuple(section for section in sections if section.source != "search")
     if not remaining:
         remedy = "give one, or a section that needs none, such as identity"

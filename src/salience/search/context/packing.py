@@ -227,7 +227,7 @@ class Packing:
         return self._piece(item, text, max(1, self.count(item.content) - self.count(text)))
 
     def _too_long(self, section: Section, items: Sequence[Item], max_tokens: int) -> InvalidInput:
-        """The error for a section that has to be whole, and does not fit."""
+        """The error for a section that must be whole and does not fit."""
         tokens_without = self.count(self.text(Block(section)))
         full = Block(section, tuple(map(self._piece, items)))
         needed = self.count(self.text(full)) - tokens_without
@@ -296,7 +296,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Block:
-    """A section with its pieces, in the order in which they were packed."""
+    """A section with its pieces, in the order of their packing."""
 
     section: Section
     pieces: tuple[Piece, ...] = ()

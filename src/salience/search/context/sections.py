@@ -279,7 +279,7 @@ def _newest(request: SearchRequest) -> Plan[tuple[Item, ...]]:
 
 
 def _believed(section: Section, items: tuple[Item, ...]) -> tuple[Item, ...]:
-    """The memories that belong in a section, which may be of what is believed of the user alone."""
+    """The memories that belong in a section; in "about_user" only beliefs about the user."""
     if section.source != "about_user":
         return items
     believed_ids = {belief.record.id for belief in beliefs([item.record for item in items])}
@@ -287,7 +287,7 @@ def _believed(section: Section, items: tuple[Item, ...]) -> tuple[Item, ...]:
 
 
 def capped(gathered: Sequence[Gathered], most: int) -> tuple[list[Gathered], int]:
-    """The same with at most so many memories of one writer, and how many those beyond are.
+    """The same with at most `most` memories of one writer, and the number of the others.
 
     Sections of higher priority take theirs first; a memory in several sections counts once.
     """
@@ -323,7 +323,7 @@ def shortened(given: str) -> tuple[dict[str, Any], str] | None:
 
 
 def whole_id(given: str, short: str, ids: Iterable[str]) -> str:
-    """The only one of some ids that begins in a way; what was given if there is none.
+    """The only one of some ids that begins with `short`; `given` if none does.
 
     Raises:
         InvalidInput: several do.

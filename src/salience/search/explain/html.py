@@ -138,7 +138,7 @@ def weights_say(turning: Sequence[WeightChange], aim: str) -> str:
 
 
 def weights(turning: Sequence[WeightChange], aim: str) -> str:
-    """The weights of which a value would turn the outcome."""
+    """The weights that could turn the outcome."""
     rows = [
         (text(turn.name), turn.change, "" if turn.rank is None else f"hit {turn.rank}")
         for turn in turning

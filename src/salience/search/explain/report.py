@@ -133,7 +133,7 @@ class ExplainReport(HtmlResult):
 
     @property
     def turning(self) -> tuple[WeightChange, ...]:
-        """The weights of which a value would turn the outcome, the least change first."""
+        """The weights that could turn the outcome, the smallest change first."""
         return tuple(change for change in self.weights or () if change.needed is not None)
 
     @property

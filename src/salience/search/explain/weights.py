@@ -171,7 +171,7 @@ class _Trial:
         return (yield from nearest(base, _STEPS, self._between))
 
     def _between(self, inside: float, outside: float) -> Search:
-        """Look for the value between two of which only the second turns the outcome."""
+        """Look for the turning value between two, only the second of which turns the outcome."""
         value = yield from self._along(inside, outside)
         if value is None:
             near = _NEAR if self._reweighing.is_added(self._name) else _LESS_NEAR

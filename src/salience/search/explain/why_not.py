@@ -137,7 +137,7 @@ def _literal(value: Any) -> str:
 
 _POWERS = range(-20, 21)  # of two: a value is tried so many times the part's range away
 Search = Generator[float, bool, float | None]
-"""A search that is told of each number it asks for whether that turns an outcome."""
+"""A search that asks of each number whether it turns an outcome."""
 
 
 @dataclass(frozen=True, repr=False)

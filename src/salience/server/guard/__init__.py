@@ -1,6 +1,6 @@
 """Guard: what stands between a socket and the operations, each part an ASGI middleware.
 
-In the order in which a request passes them:
+In the order that a request passes them:
 
 RequestLog       its id, its trace, its line in the log             telemetry
 ResponseHeaders  fields against browsers and caches                 request

@@ -1,4 +1,4 @@
-"""Admission: only so many operations of a kind run at once, and the others wait in turn."""
+"""Admission: a limited number of operations of a kind run at once; the others wait in turn."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from salience.server.guard.telemetry import Metrics
 from salience.server.problems import Problem, respond
 
 _ID = re.compile(r"(?<=/memories/)[^/]+(?=/history/?$)")
-_HITS_OF_A_SLOT = 500  # so many more take about as long as another request
+_HITS_OF_A_SLOT = 500  # this many more take about as long as another request
 _HITS_OF_AN_EXPLANATION = 30  # take as long as one
 _BUSY = Problem(
     "Busy",
@@ -88,7 +88,7 @@ class Admission:
     async def _wait(
         self, kind: Kind, name: str, waiter: Waiter, inbox: _Inbox, scope: Scope, send: Send
     ) -> bool:
-        """Wait for a slot; tell whether there is one. If not, the request is answered."""
+        """Wait for a slot; True if there is one. If not, the request is answered."""
         started = perf_counter()
         try:
             async with asyncio.timeout(self.queue_seconds):
@@ -134,7 +134,7 @@ class Admission:
 
 
 class _Inbox:
-    """The messages of a client, some of which may have come while nobody asked for them."""
+    """The messages of a client; some may have come before anybody read them."""
 
     def __init__(self, receive: Receive) -> None:
         self._source = receive
@@ -219,7 +219,7 @@ class Waiter(asyncio.Future[int]):
 
 
 class FairQueue:
-    """Waiters in the order in which they are served: one of each name in turn.
+    """Waiters in the order of service: one of each name in turn.
 
     Among the waiters of one name, the first to come is the first to be served.
     """
@@ -261,7 +261,7 @@ class FairQueue:
         return waiter
 
     def discard(self, name: str, waiter: Waiter) -> bool:
-        """Remove a waiter; tell whether it was still there."""
+        """Remove a waiter; True if it was still there."""
         if waiter not in self._names.get(name, ()):
             return False
         self._names[name].remove(waiter)
@@ -317,7 +317,7 @@ class Slots:
             self.release(name, waiter)
 
     def release(self, name: str, waiter: Waiter) -> None:
-        """Give slots of a name back; whoever may have them now is the next."""
+        """Give slots of a name back, for the next waiter that may have them."""
         self._held[name] -= waiter.result()
         self._held += Counter()  # only names that hold some are kept
         while (following := self.queue.pop(self._may_begin)) is not None:

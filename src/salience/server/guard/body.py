@@ -1,4 +1,4 @@
-"""Bodies: their type, size, depth and the time in which they arrive."""
+"""Bodies: their type, size, depth and time of arrival."""
 
 from __future__ import annotations
 

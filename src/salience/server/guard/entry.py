@@ -1,4 +1,4 @@
-"""The entry: the host and the page of a request, whose it is, and how many a key may send.
+"""The entry: the host, the page and the owner of a request, and how many a key may send.
 
 A page of any origin can send requests to a server on loopback, and a name of its own may lead there
 (DNS rebinding). So both are checked on every route.

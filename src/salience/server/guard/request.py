@@ -91,7 +91,7 @@ def identity(scope: Scope) -> str:
 
 
 class AnswerAborted(Exception):
-    """An answer broke off after it had begun, so the connection has to be closed."""
+    """An answer broke off after it had begun, so the connection must be closed."""
 
 
 class AnswerFailures:

@@ -119,7 +119,7 @@ class Metrics:
         self._lateness.observe(seconds)
 
     def degraded(self, lacks: Iterable[str]) -> None:
-        """Count a search by what it went without: the `degraded` of its result."""
+        """Count a search by what it lacked: the `degraded` of its result."""
         for reason in {lack.partition(":")[0] for lack in lacks}:
             self._degraded.labels(reason if reason in _LACKS else "other").inc()
 

@@ -488,4 +488,4 @@ _SHAPES: dict[type[Result], tuple[tuple[str, ...], dict[str, Any], frozenset[str
 """Results whose `to_dict` has another shape: its members, their types, and those it may lack."""
 
 _MAY_BE_UNDEFINED = frozenset({Change, Part, OnRoute, Standing})
-"""Results of which a number may be undefined: JSON has null for it."""
+"""Results with a number that may be undefined: JSON has null for it."""

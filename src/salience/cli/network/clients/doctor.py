@@ -20,14 +20,14 @@ from salience.errors import SalienceError
 from salience.lazily import asdict, dataclass
 from salience.stores.address import DB_VARIABLE, public_url, remote_scheme
 
-SLOW_SECONDS = 10.0  # some programs give a server 30 s, on a machine that does other things as well
+SLOW_SECONDS = 10.0  # some programs give a server 30 s, on a machine that does other things, too
 _START_SECONDS = 90.0
 _VERSION_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at: of which program, what, whether it is right, and the remedy."""
+    """One check of a program: what was checked, whether it is right, and the remedy."""
 
     program: str
     what: str
@@ -41,7 +41,7 @@ class Check:
 
 
 Checker = Callable[..., Check]
-"""Makes the check of one thing: what, whether it is right, what was found, the remedy."""
+"""Makes a check: its subject, whether it is right, the finding, the remedy."""
 
 
 def checks(program: Program, file: Path, name: str) -> Iterator[Check]:
@@ -139,7 +139,7 @@ def _start(
         start = time.monotonic()
         try:
             version, tools = asyncio.run(_tools(command, arguments, env, errors))
-        except BaseException as problem:  # a group of whatever failed in the background
+        except BaseException as problem:  # a group of failures in the background
             if isinstance(problem, KeyboardInterrupt):
                 raise
             errors.seek(0)

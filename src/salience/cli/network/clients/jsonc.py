@@ -71,7 +71,7 @@ def with_member(text: str, path: Sequence[str], value: Any) -> str:
 
 
 def without_member(text: str, path: Sequence[str]) -> str:
-    """The text without the member at a path; as it is if there is none."""
+    """The text without the member at a path; unchanged without one."""
     if not text.strip(_MARK).strip():
         return text
     node, _ = _Reader(text).document()
@@ -102,7 +102,7 @@ def _inserted(text: str, node: _Node, key: str, value: Any) -> str:
         closing = "" if "\n" in inside else line_end + _indent_of(text, node.start)
         return f"{text[:start]}{line_end}{inner}{member}{closing}{text[start:]}"
     last = node.members[-1].value.end
-    after = _after_comma(text, last)  # of a trailing comma, which the new member gets as well
+    after = _after_comma(text, last)  # of a trailing comma, which the new member gets, too
     end = last if after is None else after
     end += len(_rest_of_line(text, end))
     before, tail = (",", "") if after is None else ("", ",")

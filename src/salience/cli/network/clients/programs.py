@@ -150,7 +150,7 @@ PROGRAMS: Mapping[str, Program] = {
 """All programs by name."""
 
 
-# Files of settings: read, compared, and written whole, with a copy of what was there
+# Files of settings: read, compared, and written whole, with a copy of the former file
 
 _NEW_MODE = 0o644  # of a file that was not there
 
@@ -177,7 +177,7 @@ def difference(path: Path, before: str, after: str) -> str:
 
 
 def write_text(path: Path, text: str, *, private: bool = False) -> Path | None:
-    """Write a file whole or not at all, and return the copy of what was there, None if nothing was.
+    """Write a file whole or not at all; return the copy of the former file, None if there was none.
 
     A link stays one. A private file is one that only its user can read.
 

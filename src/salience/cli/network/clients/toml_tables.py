@@ -42,7 +42,7 @@ def with_table(text: str, path: Sequence[str], values: Mapping[str, Any]) -> str
 
 
 def without_table(text: str, path: Sequence[str]) -> str:
-    """The text without the table at a path; as it is if there is none.
+    """The text without the table at a path; unchanged without one.
 
     Raises:
         ValueError: it is written in a form that cannot be changed so.
