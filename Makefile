@@ -31,9 +31,11 @@ test: $(READY)
 suite: $(READY)
 	$(SUITE) -m "not deep"
 
-# All that `make test` leaves out, and each property on more examples.
+# All that `make test` leaves out, and each property on more examples; then, to be read, what each
+# method takes by the number of memories.
 deep: $(READY)
 	$(SUITE) -m "deep or hypothesis" --hypothesis-profile=deep
+	$(BIN)/python benchmarks/costs.py methods 500 5000
 
 # Before each commit: the tests of what has changed.
 check: $(READY)
