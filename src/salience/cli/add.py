@@ -162,7 +162,7 @@ def delete(
     else:
         output.say(f"{int(erased):,} deleted")
         if restored:
-            ids_text = _named(restored)
+            ids_text = _joined_ids(restored)
             output.say(f"hold again, as what superseded or merged them is gone: {ids_text}")
         for line in _receipt_lines(receipt) if receipt is not None else ():
             output.say(line)
@@ -173,7 +173,7 @@ def delete(
 _NAMED = 20  # ids in a line
 
 
-def _named(ids: Sequence[str]) -> str:
+def _joined_ids(ids: Sequence[str]) -> str:
     more = len(ids) - _NAMED
     return ", ".join(ids[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
@@ -185,7 +185,7 @@ def _receipt_lines(receipt: ErasureReceipt) -> Iterator[str]:
         yield "erased: " + ", ".join(f"{n:,} {kind}" for kind, n in counts.items())
         yield f"checked: {sum(receipt.remaining.values())} of them found again. {receipt.check}"
     if receipt.naming:
-        yield f"{receipt.user_id} is still named in: {_named(receipt.naming)}"
+        yield f"{receipt.user_id} is still named in: {_joined_ids(receipt.naming)}"
     yield f"on disk: {receipt.disk}"
     yield receipt.untouched
 

@@ -97,7 +97,7 @@ def statements(turns: Sequence[Turn], first: int = 0) -> Iterator[Statement]:
     for index, turn in enumerate(turns):
         if index >= first and turn.text:
             context = _Context(answer, commands) if turn.role == "user" else _Context("", ())
-            for reading, text in islice(_kept(turn, context), _MAX_PER_TURN):
+            for reading, text in islice(_kept_sentences(turn, context), _MAX_PER_TURN):
                 kind = cast("Kind", reading.kept)
                 yield Statement(kind, text, turn.role, index, round(reading.keep, 3))
         if turn.role == "user" and turn.text:
@@ -142,7 +142,7 @@ class _Context:
         return sentences[-1] if sentences else None
 
 
-def _kept(turn: Turn, context: _Context) -> Iterator[tuple[Reading, str]]:
+def _kept_sentences(turn: Turn, context: _Context) -> Iterator[tuple[Reading, str]]:
     """The reading and the text of each statement of a turn that is kept."""
     opener = heading = ""  # a "no" that stands alone, and the line above a list
     for line in _lines(_both_ends(turn.text)):

@@ -101,10 +101,10 @@ def spoken(content: Any) -> list[str]:
     A part counts by its type, whatever the model: an unknown type is no speech.
     """
     parts = content if isinstance(content, list | tuple) else [content]
-    return [text for part in parts if (text := _said(part)) is not None]
+    return [text for part in parts if (text := _spoken_text(part)) is not None]
 
 
-def _said(part: Any) -> str | None:
+def _spoken_text(part: Any) -> str | None:
     if isinstance(part, Mapping):
         is_said = str(part.get("type")).lower() in _SPOKEN and not part.get("thought")
         part = (part.get("text") or part.get("refusal")) if is_said else None

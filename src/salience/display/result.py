@@ -167,7 +167,7 @@ def short_repr(name: str, values: Mapping[str, Any]) -> str:
     """
     present = {key: value for key, value in values.items() if not _is_empty(value)}
     for room in _TEXT_ROOMS:
-        parts = [f"{key}={_shown(item, room)}" for key, item in present.items()]
+        parts = [f"{key}={_brief(item, room)}" for key, item in present.items()]
         if len(name) + 2 + len(", ".join(parts)) <= MAX_REPR_CHARACTERS:
             return f"{name}({', '.join(parts)})"
     while parts and len(name) + 5 + len(", ".join(parts)) > MAX_REPR_CHARACTERS:
@@ -179,7 +179,7 @@ def _is_empty(value: Any) -> bool:
     return value is None or (isinstance(value, (str, Mapping, Sequence, Set)) and not value)
 
 
-def _shown(value: Any, room: int) -> str:
+def _brief(value: Any, room: int) -> str:
     if isinstance(value, str):
         return repr(value if len(value) <= room else f"{value[: room - 1]}…")
     if isinstance(value, (float, np.floating)):

@@ -123,7 +123,7 @@ def resolve(spec: EmbedderLike | None) -> Embedder | None:
     name, colon, model = spec.partition(":")
     factory = _BUILT_IN.get(name) or _registered.get(name) or _from_entry_point(name)
     arguments = (model,) if colon else ()
-    if factory is None or (colon and not model) or not _takes(factory, arguments):
+    if factory is None or (colon and not model) or not _accepts(factory, arguments):
         raise InvalidInput("embedder", f"unknown embedder {shown(spec)}", _remedy())
     embedder = factory(*arguments)
     return embedder if name in _BUILT_IN else _checked(embedder)
@@ -156,7 +156,7 @@ def _from_entry_point(name: str) -> EmbedderFactory | None:
     return factory
 
 
-def _takes(factory: EmbedderFactory, arguments: tuple[str, ...]) -> bool:
+def _accepts(factory: EmbedderFactory, arguments: tuple[str, ...]) -> bool:
     try:
         inspect.signature(factory).bind(*arguments)
     except TypeError:

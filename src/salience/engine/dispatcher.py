@@ -89,18 +89,18 @@ def _argument(name: str, value: Any) -> str:
         return value.isoformat(" ", "seconds")
     if isinstance(value, Collection) and not isinstance(value, str):
         return _elements(name, value)
-    return _named(value) or name
+    return _name_of(value) or name
 
 
 def _elements(name: str, values: Collection[Any]) -> str:
     """A few texts and routes by their names, or the number of other elements."""
-    names = [_named(value) for value in values] if isinstance(values, tuple) else []
+    names = [_name_of(value) for value in values] if isinstance(values, tuple) else []
     if 0 < len(names) <= MAX_LISTED and all(names):
         return ", ".join(names)
     return f"{len(values)} {name.removesuffix('s') if len(values) == 1 else name}"
 
 
-def _named(value: Any) -> str:
+def _name_of(value: Any) -> str:
     """A text in quotes, cut short, or the name that a route has; "" for anything else."""
     if isinstance(value, str):
         return repr(shorten(value, MAX_CHARACTERS))

@@ -41,11 +41,11 @@ def requests_in(items: Any) -> dict[int, tuple[str, ...]]:
     """The sentences that ask to forget something, by the place of the item that has any."""
     if not isinstance(items, Sequence) or len(items) > MOST_READ:
         return {}
-    requests = {at: to_forget(text) for at, item in enumerate(items) if (text := _said(item))}
+    requests = {at: to_forget(text) for at, item in enumerate(items) if (text := _user_text(item))}
     return {at: sentences for at, sentences in requests.items() if sentences}
 
 
-def _said(item: Any) -> str | None:
+def _user_text(item: Any) -> str | None:
     """The text of an item, unless an assistant says it."""
     fields = item if isinstance(item, Mapping) else {"content": item}
     text, speaker = fields.get("content"), fields.get("speaker")
@@ -92,6 +92,6 @@ def with_forgotten(
         free = [each for each, is_pinned in matches.items() if not is_pinned]
         is_said = source.get("session_id") is not None
         if matches and (rule == "retire" or (rule is None and is_said)):
-            retired += [*free, *([id] if only_to_forget(_said(items[at]) or "") else [])]
+            retired += [*free, *([id] if only_to_forget(_user_text(items[at]) or "") else [])]
     run = (yield from archive(scope, [*dict.fromkeys(retired)])) if retired else None
     return replace(added, items=tuple(outcomes), run=run)

@@ -131,7 +131,7 @@ class Recall(AbstractCapability[AgentDepsT]):
             session = {"kind": "turn", "session_id": ctx.conversation_id}
             turns = [
                 {**session, "speaker": speaker, "content": text}
-                for speaker, text in _said(result.new_messages())
+                for speaker, text in _spoken(result.new_messages())
             ]
             if turns:
                 await self._memory(ctx).add_many(turns, strict=True, dedup=False)
@@ -143,7 +143,7 @@ class Recall(AbstractCapability[AgentDepsT]):
         """The memories for a query as a model reads them, but for what the messages say already."""
         if not query:
             return ""
-        unknown = parse_filter({"content": {"nin": list({text for _, text in _said(messages)})}})
+        unknown = parse_filter({"content": {"nin": list({text for _, text in _spoken(messages)})}})
         options: SearchOptions = {**self._search, "filters": all_of(self._filters, unknown)}
         memory = self._memory(ctx)
         hits = await memory.search(query, **options)
@@ -166,7 +166,7 @@ def _last_prompt(
     return None
 
 
-def _said(messages: Iterable[ModelMessage]) -> list[tuple[str, str]]:
+def _spoken(messages: Iterable[ModelMessage]) -> list[tuple[str, str]]:
     """The speaker and the text of all that some messages say, in order."""
     turns = []
     for message in messages:

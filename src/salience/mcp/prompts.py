@@ -53,13 +53,13 @@ async def get(caller: Caller, name: str, arguments: Mapping[str, str]) -> GetPro
     if name not in [prompt.name for prompt in listed(caller).prompts]:
         raise MCPError(INVALID_PARAMS, f"Unknown prompt: {one_line(name)}")
     if name == _REMEMBER.name:
-        return _said(_REMEMBER, _remember(arguments.get("what", "")))
+        return _prompt_result(_REMEMBER, _remember(arguments.get("what", "")))
     about = arguments.get("about", "")
     if not about.strip():
         raise MCPError(INVALID_PARAMS, "about: is missing; say what to recall")
     recalled = await get_context.handler(caller, about, _BUDGET)
     text = f"This is what my memory has about {clean(about)!r}. Take it into account.\n\n"
-    return _said(_RECALL, text + recalled.text)
+    return _prompt_result(_RECALL, text + recalled.text)
 
 
 def _remember(what: str) -> str:
@@ -72,6 +72,6 @@ def _remember(what: str) -> str:
     )
 
 
-def _said(prompt: Prompt, text: str) -> GetPromptResult:
+def _prompt_result(prompt: Prompt, text: str) -> GetPromptResult:
     message = PromptMessage(role="user", content=TextContent(text=text))
     return GetPromptResult(description=prompt.description, messages=[message])

@@ -231,15 +231,15 @@ def _about_user() -> Signal:
     """Statements of the user about himself, and how he wants things done; most for a request."""
     # A note without a speaker is the user's if it says "I".
     by_user = minimum(1.0, _USER + _NOBODY * (1.0 + -1.0 * at_most(Col("first_person"), 0)))
-    weighed = 0.35 * _tells(CIRCUMSTANCE) + _tells(PREFERENCE) + _tells(HEALTH)
+    weighed = 0.35 * _states(CIRCUMSTANCE) + _states(PREFERENCE) + _states(HEALTH)
     bears = weighed * by_user * exp(-0.02 * _CONTENT_WORDS)  # the longer, the more it is about
     # Only the user's: a note that says "always" is mostly about something else. A query for a name
     # seldom tells the assistant to do something.
-    instruction = _tells(INSTRUCTION) * _USER
+    instruction = _states(INSTRUCTION) * _USER
     instructs = _SIMILARITY * instruction * (1.0 + -0.5 * QueryFlag("query_asks_name"))
     # An allergy bears on a meal and a knee on a run; on medicine, either may.
     elsewhere = QueryFlag("query_is_about_food_or_sport") * (1.0 + -1.0 * Col("mentions_concern"))
-    safety = WhenQuery("query_is_about_body", (2.0 + -2.0 * elsewhere) * _tells(HEALTH) * by_user)
+    safety = WhenQuery("query_is_about_body", (2.0 + -2.0 * elsewhere) * _states(HEALTH) * by_user)
     brief = (1.0 + -1.0 * at_most(Col("personal"), 0)) * by_user * exp(-0.02 * _CONTENT_WORDS)
     concern = WhenQuery("query_has_concern", brief * Col("mentions_concern"))
     request = 0.7 * bears + 3.0 * _SIMILARITY * bears + 0.7 * concern + instruction + safety
@@ -248,7 +248,7 @@ def _about_user() -> Signal:
     )
 
 
-def _tells(kind: float) -> Signal:
+def _states(kind: float) -> Signal:
     """1 for a statement of that kind, else 0."""
     personal = Col("personal")
     return at_most(personal, kind) + -1.0 * at_most(personal, kind - 1.0)

@@ -260,7 +260,7 @@ class Col(Signal):
             if name.startswith(f"{self.name}.")
         }
         return "; ".join(
-            f"{name} {_shown(value)}"
+            f"{name} {_formatted(value)}"
             for name, value in sorted(reasons.items())
             if value is not None and value == value
         )
@@ -269,11 +269,11 @@ class Col(Signal):
         return self.name
 
 
-def _shown(value: Any) -> str:
+def _formatted(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_shown(item)}" for name, item in value.items())
+        return ", ".join(f"{name} {_formatted(item)}" for name, item in value.items())
     if isinstance(value, tuple):
-        return ", ".join(map(_shown, value))
+        return ", ".join(map(_formatted, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

@@ -180,7 +180,7 @@ def rank(request: SearchRequest) -> Plan[tuple[RankedRun, tuple[str, ...], float
         count_tokens=settings.count_tokens,
         entities=settings.aliases.keys(entities),
         aliases=settings.aliases,
-        known=_known(settings.knows, analysis),
+        known=_known_share(settings.knows, analysis),
         knows=settings.knows,
         evidence=evidence_columns() if has_probability(profile) else frozenset(),
         memories=speakers.memories,
@@ -309,7 +309,7 @@ def _blend(vectors: NDArray[np.float32]) -> Embedding:
     return (blended / length).astype(np.float32) if length else text_vector
 
 
-def _known(knows: Callable[[str], float] | None, analysis: QueryAnalysis) -> float:
+def _known_share(knows: Callable[[str], float] | None, analysis: QueryAnalysis) -> float:
     """The share that the embedder knows of the words of a query: in Latin script, and in others."""
     if knows is None:
         return 1.0

@@ -108,13 +108,13 @@ async def add(call: Call) -> Body:
 @route("POST", "/v3/memories/search/", "/v2/memories/search/", "/v1/memories/search/", scope=READ)
 async def search(call: Call) -> Body:
     """Find memories."""
-    return await _found(call, platform_memory_of)
+    return await _search_results(call, platform_memory_of)
 
 
 @route("POST", "/search", scope=READ)
 async def search_of_server(call: Call) -> Body:
     """Find memories, as mem0's own server answers."""
-    return await _found(call, memory_of)
+    return await _search_results(call, memory_of)
 
 
 @route("POST", "/v3/memories/", "/v2/memories/", scope=READ)
@@ -336,7 +336,7 @@ async def _body(call: Call) -> Body:
     return body
 
 
-async def _found(call: Call, render: Callable[[MemoryRecord], Body]) -> Body:
+async def _search_results(call: Call, render: Callable[[MemoryRecord], Body]) -> Body:
     """The answer to a search."""
     body = await _body(call)
     query, fields = body.pop("query", None), body.pop("fields", None)

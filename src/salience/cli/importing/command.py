@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Mode = Literal["turns", "sides", "chunks", "hybrid"]
 
 
-def _named(beginning: str) -> list[str]:
+def _matching_formats(beginning: str) -> list[str]:
     """The formats whose names begin with a word."""
     from salience.importers import FORMATS
 
@@ -36,7 +36,7 @@ _FAST = (None, "default", "wordllama", "none")  # another may take seconds for s
 def import_(
     settings: Settings,
     paths: list[str] | None = None,
-    format: Annotated[str | None, typer.Option(autocompletion=_named)] = None,
+    format: Annotated[str | None, typer.Option(autocompletion=_matching_formats)] = None,
     batch: Annotated[int | None, typer.Option(min=1)] = None,
     mode: Mode = "turns",
     update: bool = False,

@@ -99,7 +99,7 @@ def _of_agent(place: Place, agent: Entry, blocks: list[Entry], job: Job) -> Iter
     name = clean(str(agent.get("name") or stem))
     yield from _blocks(place, name, blocks, job)
     for number, message in enumerate(_objects(place, agent, "messages"), start=1):
-        content = _said(message)
+        content = _message_text(message)
         if content:
             created = message.get("created_at")
             yield {
@@ -115,7 +115,7 @@ def _of_agent(place: Place, agent: Entry, blocks: list[Entry], job: Job) -> Iter
             }
 
 
-def _said(message: Mapping[str, Any]) -> str:
+def _message_text(message: Mapping[str, Any]) -> str:
     """The text of a message between user and agent; empty for any other."""
     if message.get("role") not in _ROLES:
         return ""

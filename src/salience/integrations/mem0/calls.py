@@ -198,7 +198,7 @@ class Calls:
         if threshold is not None and (lacks := _lacks_vectors(result)):
             notes.append(f"threshold: not applied, as the scores are of words alone ({lacks})")
         return _noted(
-            {"results": [self._found(hit, result, explain, threshold) for hit in hits]}, notes
+            {"results": [self._hit(hit, result, explain, threshold) for hit in hits]}, notes
         )
 
     def update(
@@ -264,7 +264,7 @@ class Calls:
         """Erase the whole namespace."""
         self.memory.delete_all(namespace=self.memory.namespace)
 
-    def _found(
+    def _hit(
         self, hit: Hit, search: SearchResult, explain: bool, threshold: float | None
     ) -> dict[str, Any]:
         """One result of a search."""

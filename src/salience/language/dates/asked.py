@@ -146,7 +146,7 @@ def asked_times(folded: str, now: datetime, language: str = "") -> AskedTimes:
     dates = named_dates(text)
     days = dates.days.union(*(_days_of(time.intervals[0]) for time in joined))
     return AskedTimes(
-        tuple(_asked(time, text, now, local) for time in joined),
+        tuple(_asked_time(time, text, now, local) for time in joined),
         replace(dates, days=days),
         translated.words.union(words(" ".join(text[time.start : time.end] for time in joined))),
     )
@@ -166,7 +166,7 @@ def _midnight(moment: datetime) -> datetime:
     return moment.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def _asked(time: _Time, text: str, now: datetime, local: datetime) -> AskedTime:
+def _asked_time(time: _Time, text: str, now: datetime, local: datetime) -> AskedTime:
     is_open = time.intervals[0][1] > local
     return AskedTime(
         _readings(time.intervals, now, local), is_open, text[time.start : time.end], time.start

@@ -113,7 +113,7 @@ class Frames:
         subject = self.subject.match(without_accents(text))
         if subject is None:
             return None if self.needs_subject else ""
-        return self._named(fold(subject["who"]))
+        return self._noun_stems(fold(subject["who"]))
 
     def given_up(self, low: str, text: str) -> tuple[str, str | None] | None:
         """The value that somebody no longer has by a text, given folded, too, and its `person`."""
@@ -167,10 +167,10 @@ class Frames:
         if self.names_several(what):
             return None
         noun = self.terms["ending"].sub("", self.terms["speaker"].sub(" ", what))
-        attribute = f"{frame.attribute} {self._named(noun)}".strip()
+        attribute = f"{frame.attribute} {self._noun_stems(noun)}".strip()
         if frame.count == "many":
-            attribute = f"{attribute} {self._named(value)}"
-        return self._named(who), attribute, {self._part(frame, value): value.replace(",", "")}
+            attribute = f"{attribute} {self._noun_stems(value)}"
+        return self._noun_stems(who), attribute, {self._part(frame, value): value.replace(",", "")}
 
     @staticmethod
     def _part(frame: Frame, value: str) -> str:
@@ -189,7 +189,7 @@ class Frames:
     def _spelled(self, text: str) -> str:
         return " ".join(self.spellings.get(word, word) for word in text.split())
 
-    def _named(self, phrase: str) -> str:
+    def _noun_stems(self, phrase: str) -> str:
         """The stems of a noun phrase without its owner, in alphabetical order."""
         bare = self.terms["speaker"].sub(" ", phrase)
         tokens = words(self._spelled(bare)) if self.is_spaced else bare.split()

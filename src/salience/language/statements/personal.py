@@ -36,15 +36,15 @@ _CUES: tuple[tuple[float, CueName], ...] = (
 
 def personal(text: str, instructs: bool, language: Language | None) -> float:
     """The kind of statement that a folded text makes of who says it; questions make none."""
-    kind = _said(text, language)
+    kind = _kind_of(text, language)
     if kind and any(mark in text for mark in _QUESTION_MARKS):
         sentences = _SENTENCE.findall(text)
-        kinds = (_said(s, language) for s in sentences if not _asks(s.strip(), language))
+        kinds = (_kind_of(s, language) for s in sentences if not _asks(s.strip(), language))
         kind = max(kinds, default=NOTHING)
     return max(kind, INSTRUCTION) if instructs else kind
 
 
-def _said(text: str, language: Language | None) -> float:
+def _kind_of(text: str, language: Language | None) -> float:
     if language is None:
         starts = [0, *(found.start() for found in _STATED_FROM.finditer(text))]
         kinds = (kind for kind, cue in STATED if any(cue.match(text, start) for start in starts))

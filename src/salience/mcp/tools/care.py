@@ -238,7 +238,7 @@ async def search(caller: Caller, query: Query) -> Answer:
     def write(fitting: Any, left_out: int) -> Answer:
         return _json({"results": list(fitting)})
 
-    return fitted([_found(hit.record) for hit in result], caller.settings.max_tokens, write)
+    return fitted([_result(hit.record) for hit in result], caller.settings.max_tokens, write)
 
 
 @tool("Fetch", scope=READ, result=Document)
@@ -251,13 +251,13 @@ async def fetch(caller: Caller, id: Id) -> Answer:
 
     def write(items: Any, left_out: int) -> Answer:
         text = fenced((item.shown() for item in items), zone=caller.memory.time_zone)
-        return _json({**_found(record), "text": text, "metadata": about})
+        return _json({**_result(record), "text": text, "metadata": about})
 
     item = Item(record, {})
     return fitted([item], caller.settings.max_tokens, write, Item.cut, lambda i: len(i.content))
 
 
-def _found(record: MemoryRecord) -> Found:
+def _result(record: MemoryRecord) -> Found:
     return Found(
         id=one_line(record.id, MAX_ID_CHARACTERS),
         title=one_line(clean(record.title or record.content), _TITLE_CHARACTERS),

@@ -68,7 +68,7 @@ def _score_lines(into: str, signal: Signal, width: int) -> Iterator[str]:
         yield _wrapped(f"{into} = ", str(signal), width)
         return
     parts = [_split_weight(part) for part in signal.parts]
-    labels = [_named(part) for part in signal.parts]
+    labels = [_as_named(part) for part in signal.parts]
     # Signs go between the parts, except before the first.
     signs = ["-" if weight.startswith("-") else "+" for weight, _ in parts[1:]]
     weights = [parts[0][0], *(weight.removeprefix("-") for weight, _ in parts[1:])]
@@ -94,7 +94,7 @@ def _commented(lines: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
         yield f"{line:<{column}}# {comment}" if comment and fits else line
 
 
-def _named(part: Signal) -> NamedExpression:
+def _as_named(part: Signal) -> NamedExpression:
     """The named expression of a part with or without a weight; one without a name for any other."""
     inner = part.parts[-1] if isinstance(part, Product) and len(part.parts) == 2 else part
     return inner if isinstance(inner, NamedExpression) else NamedExpression("", inner)

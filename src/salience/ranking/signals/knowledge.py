@@ -115,7 +115,7 @@ class StateInForce(Signal):
 
     def compute(self, ev: Evaluation, values: Values) -> Values:
         match = ev.spread(values)
-        states = self._said(ev, match)
+        states = self._stating(ev, match)
         if not states.any():
             return 0.0
         time = np.where(states, ev.candidates.floats("created_at"), np.nan)
@@ -126,7 +126,7 @@ class StateInForce(Signal):
         return np.where(chosen, best - match + 1.0, 0.0)
 
     @staticmethod
-    def _said(ev: Evaluation, match: Floats) -> NDArray[np.bool_]:
+    def _stating(ev: Evaluation, match: Floats) -> NDArray[np.bool_]:
         """True for what was said of the attribute, and is not a question."""
         reading, table = ev.query.reading, ev.candidates
         statements = table.floats("is_question") == 0.0

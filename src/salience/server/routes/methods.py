@@ -68,8 +68,8 @@ def _operation(row: Row, heading: str) -> Operation:
         "query" if in_query else "body": arguments,
         "needs_body": needs_body or "body_type" in changed,
         "answers": _answers(row, method) | details.get("answers", {}),
-        "errors": (*row.errors, *((412,) if _takes(method, "if_version") else ())),
-        "headers": ("If-Match",) if _takes(method, "id", "if_version") else (),
+        "errors": (*row.errors, *((412,) if _accepts(method, "if_version") else ())),
+        "headers": ("If-Match",) if _accepts(method, "id", "if_version") else (),
         "example": None if arguments is None or in_query else row.example,
     }
     return Operation(
@@ -102,7 +102,7 @@ def _members(
     return {**members, **plus}, one_of
 
 
-def _takes(method: Callable[..., Any], *names: str) -> bool:
+def _accepts(method: Callable[..., Any], *names: str) -> bool:
     """Test whether a method has parameters of some names."""
     return set(names) <= inspect.signature(method).parameters.keys()
 
@@ -119,7 +119,7 @@ def _answers(row: Row, method: Callable[..., Any]) -> dict[int, Answer]:
     body = {row.member: kind} if row.member else kind
     if is_record and row.renamed:
         body = (kind, document.RECORD_ANSWER)
-    tells = _takes(method, "progress")
+    tells = _accepts(method, "progress")
     return {
         row.status or 200: Answer(description=means, body=body, has_etag=is_record, tells=tells)
     }
@@ -127,8 +127,8 @@ def _answers(row: Row, method: Callable[..., Any]) -> dict[int, Answer]:
 
 def _endpoint(row: Row, method: Callable[..., Any]) -> Endpoint:
     """The function that answers for a method: it checks, calls, and renders the result."""
-    has_version = _takes(method, "id", "if_version")
-    tells = _takes(method, "progress")
+    has_version = _accepts(method, "id", "if_version")
+    tells = _accepts(method, "progress")
     gives_nothing = get_type_hints(method)["return"] in _NOTHING
 
     async def answered(call: Call) -> Response:
