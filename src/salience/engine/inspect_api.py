@@ -67,7 +67,7 @@ class Inspect(Part):
         memories each stage was given and let pass. Nothing is touched.
 
         Args:
-            query: what is asked, in words.
+            query: a question or search terms.
             hits: the `limit` of the search, 1 to 1000.
         """
         check_names("Memory.inspect.candidates", given, ExplainOptions, "hits")
@@ -87,7 +87,7 @@ class Inspect(Part):
         """Compare the hits of two or more profiles for one query; no use is counted.
 
         Args:
-            query: what is asked, in words.
+            query: a question or search terms.
             profiles: the profiles to compare; each further one is held against the first.
         """
         check_names("Memory.inspect.compare", given, CompareOptions)
@@ -252,18 +252,18 @@ class Labels(Part):
         the namespace.
 
         Args:
-            query: what is asked, in words.
+            query: a question or search terms.
             relevant: the ids of memories that answer it; none says that nothing there does.
             not_relevant: the ids of memories that do not.
             id: its id; a new one by default.
-            at: the time at which it is asked; the present by default.
+            at: the time of the question; the present by default.
             filters: a condition that each hit must meet.
         """
         plan = put_question(self._core.namespace, query, relevant, not_relevant, id, at, filters)
         return self._run(plan)
 
     def delete(self, id: Id) -> bool:
-        """Delete a labelled question; False if there is none with that id.
+        """Delete a labelled question; False if none has that id.
 
         Args:
             id: the id of the question.

@@ -63,7 +63,7 @@ class SearchApi(PlanRunner):
         """Find the memories that matter for a query, best first.
 
         Args:
-            query: what is asked, in words.
+            query: a question or search terms.
         """
         check_names("Memory.search", given, SearchOptions)
         given = with_fields(given)
@@ -91,7 +91,7 @@ class SearchApi(PlanRunner):
         Nothing is touched.
 
         Args:
-            query: what is asked, in words.
+            query: a question or search terms.
             id: the id of the memory.
             against: the id of another memory: why one stands before the other, and what would
                 turn that.
@@ -118,7 +118,7 @@ class SearchApi(PlanRunner):
         """Explain up to 20 memories of one ranking, in the order of their ids.
 
         Args:
-            query: what is asked, in words.
+            query: a question or search terms.
             ids: the ids of the memories.
             against: the id of another memory, to hold each against.
             everywhere: look for the memories in all namespaces of the store.
@@ -149,7 +149,7 @@ class SearchApi(PlanRunner):
         other sections that list memories.
 
         Args:
-            query: what is asked, in words; "" for what needs no search.
+            query: a question or search terms; "" for sections that need no search.
             max_tokens: the most tokens that the text takes.
 
         Raises:

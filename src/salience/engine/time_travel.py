@@ -211,7 +211,7 @@ class Past:
         ids: set[str] | None,
         log: list[Event],
     ) -> Plan[None]:
-        """Make memories and their links what they were at a time, those of some ids or all."""
+        """Make memories and their links what they were at a time, for some ids or all."""
         ask_store, placed, written = self.store.batch, self.placed[name], self.written[name]
         memories, links_then = yield from _contents_at(name, at, scope, ids, log)
         new = [memory for memory in memories if memory.id not in placed]

@@ -60,7 +60,7 @@ class SalienceDocumentStore:
         self.memory = Opened(memory).of_user(user_id)
 
     def to_dict(self) -> dict[str, Any]:
-        """A mapping from which `from_dict` makes the same store, without its documents.
+        """The mapping that `from_dict` makes the same store from, without its documents.
 
         Raises:
             InvalidInput: the memory was given open, or its address has a password.
@@ -146,7 +146,7 @@ class SalienceRetriever:
         self.min_similarity, self.max_tokens = min_similarity, max_tokens
 
     def to_dict(self) -> dict[str, Any]:
-        """A mapping from which `from_dict` makes the same component."""
+        """The mapping that `from_dict` makes the same component from."""
         return default_to_dict(
             self,
             document_store=self.document_store,
@@ -213,7 +213,7 @@ class SalienceWriter:
         self.document_store, self.session_id = document_store, session_id
 
     def to_dict(self) -> dict[str, Any]:
-        """A mapping from which `from_dict` makes the same component."""
+        """The mapping that `from_dict` makes the same component from."""
         return default_to_dict(self, document_store=self.document_store, session_id=self.session_id)
 
     @classmethod

@@ -314,7 +314,7 @@ def _get(memory: Memory, op: GetOp) -> Item | None:
 
 
 def _listed(memory: Memory, where: list[dict[str, Any]], count: int) -> list[MemoryRecord]:
-    """The newest items that meet conditions, at most so many."""
+    """The newest items that meet conditions, at most `count`."""
     conditions = [*where, {"metadata.part": 0}, {"not": {"expires_at": {"lte": _now()}}}]
     records: list[MemoryRecord] = []
     filters, cursor = {"and": conditions}, None
@@ -406,7 +406,7 @@ def _is_over(record: MemoryRecord) -> bool:
 
 
 def _expiry(ttl: float | None, now: datetime) -> datetime | None:
-    """The time at which so many minutes are over."""
+    """The time in a number of minutes."""
     return None if ttl is None else now + timedelta(minutes=ttl)
 
 

@@ -97,7 +97,7 @@ class SalienceMemoryBlock(BaseMemoryBlock[str]):
             await self._memory.awaited.add(chat, session_id=session_id)
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
-        """Leave out the last memories, until so many tokens are saved; None if none is left."""
+        """Leave out the last memories until a number of tokens is saved; None if none is left."""
         if not content:
             return None
         end = content.rindex(f"</{TAG}>")

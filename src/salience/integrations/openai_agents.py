@@ -53,7 +53,7 @@ InputCallback = Callable[
 class SalienceSession:
     """A conversation kept in a memory, for `Runner.run(..., session=...)`.
 
-    Its items are turns of the session `session_id`, in the order in which they were written.
+    Its items are turns of the session `session_id`, in the order of writing.
     Several processes may share a session.
     """
 
@@ -111,7 +111,7 @@ class SalienceSession:
             await _settled(memory.add_many(fields, strict=True, dedup=False))
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Remove the last item, and return it; None if there is none."""
+        """Remove the last item and return it; None for an empty session."""
         while last := await self._last(1):
             if await _settled(self._memory.delete(last[0].id)):  # else somebody else has popped it
                 return _item(last[0])
@@ -130,7 +130,7 @@ class SalienceSession:
         self._opened.close()
 
     async def _last(self, count: int | None) -> list[MemoryRecord]:
-        """The last items in the order in which they were written; all for None."""
+        """The last items in the order of writing; all for None."""
         memory, cursor = self._memory, None
         written: list[tuple[int, MemoryRecord]] = []
         while count is None or len(written) < count + _SLACK:

@@ -78,7 +78,7 @@ class Recall(AbstractCapability[AgentDepsT]):
         self._search: SearchOptions = {"limit": _RECALL_LIMIT, **(search or {})}
         self._filters = without_items(self._search.pop("filters", None))
         self._remember = remember
-        self._found: tuple[str, str] | None = None  # of a run: what was asked, and found for it
+        self._found: tuple[str, str] | None = None  # of a run: the query, and the text found for it
 
     async def aclose(self) -> None:
         """Close what was opened here; a memory that was given stays open."""
@@ -180,7 +180,7 @@ def _spoken(messages: Iterable[ModelMessage]) -> list[tuple[str, str]]:
 
 
 def _words(content: str | Sequence[Any]) -> str:
-    """The text of a prompt, which may hold images and files as well."""
+    """The text of a prompt, which may hold images and files, too."""
     if isinstance(content, str):
         return _visible([content])
     parts = (part.content if isinstance(part, TextContent) else part for part in content)

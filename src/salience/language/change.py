@@ -146,7 +146,7 @@ def _models() -> tuple[LinearModel, _Pairs]:
 
 
 def tells(texts: Sequence[str]) -> NDArray[np.float64]:
-    """Scores of texts by themselves, above 0 for most that tell of a change."""
+    """Scores of texts by themselves, above 0 for most that report a change."""
     return _models()[0].scores(texts)[:, 0]
 
 

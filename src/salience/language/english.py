@@ -96,7 +96,7 @@ def instance_wordings(low: str) -> tuple[Wording, ...]:
 
     A question for several things names their kind ("Which sports does Ana do?"), and what answers
     it mostly names one of them and not the kind. `kinds.txt` lists some hundred words of everyday
-    English for what is asked most.
+    English for the commonest questions.
     What the question itself names is none of them: it is looked for anyway.
     """
     kinds_asked = [stem(word) for match in ASKS_KIND.finditer(low) for word in words(match[1])]

@@ -42,7 +42,7 @@ _NAME_MAX_TOKENS = 6  # a longer run of capitals is a headline
 _HEADLINE_MIN_WORDS = 3  # a shorter text in capitals may be a name
 MAX_CHARACTERS = 100_000  # of a text that are searched for entities
 _MEMO_NAMES = 1 << 16
-_QUESTION_MAX_WORDS = 200  # among so many first words of a question names are looked up
+_QUESTION_MAX_WORDS = 200  # the first words of a question that are looked up as names
 _CALENDAR = WEEKDAYS | set(MONTHS)
 
 
@@ -142,7 +142,7 @@ _folded_names = MemoTable(lambda name: " ".join(fold(name).split()), _MEMO_NAMES
 
 
 class _Capitals(IntEnum):
-    """The places in which the spelling of a word makes it a name, or a part of one."""
+    """The places where the spelling of a word makes it a name, or a part of one."""
 
     NOWHERE = 0
     INSIDE = 1  # not at the beginning of a sentence
@@ -319,7 +319,7 @@ def _without_genitive(word: str) -> str:
 
 
 def _capitals(word: str) -> _Capitals:
-    """The places in which a word is (a part of) a name by its spelling."""
+    """The places where a word is (a part of) a name by its spelling."""
     if word.islower() or len(word) < 2 or not _is_capitalised(word):
         return _Capitals.NOWHERE
     low = word.lower()

@@ -38,7 +38,7 @@ FEATURES = (
     "has_number",  # 1 if it names a number
     "proper_nouns",  # min(3, capitalised words inside sentences) / 3
     "personal",  # 4 if it is about the speaker's health, 3 how to do things, 2 tastes, 1 else
-    "script",  # the place in SCRIPTS of the script it is written in besides Latin, else 0
+    "script",  # the place in SCRIPTS of its script other than Latin, else 0
     "script_share",  # the share of its words that are not in Latin script
     "state",  # the number of the attribute that it states, below 0 if not of who says it; else 0
     "value",  # the number of the value that it states, else 0
@@ -97,7 +97,7 @@ def _state_in_english(content: str) -> float:
 
 
 def _foreign(content: str, words: Sequence[str], language: Language) -> tuple[float, ...]:
-    """The features of a text in a language of which there is a table."""
+    """The features of a text in a language that has a table."""
     folded = fold(content)
     content_words = len(words) - sum(map(language.stop_words.__contains__, words))
     proper_nouns = len(CAPITALIZED_INSIDE.findall(content)) if language.is_capital_a_name else 0

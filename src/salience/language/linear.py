@@ -53,7 +53,7 @@ class Grams(NamedTuple):
 
     @property
     def factors(self) -> NDArray[np.float64]:
-        """1 / sqrt(n) of each text and group, shape (texts, groups); 0 where there is none."""
+        """1 / sqrt(n) of each text and group, shape (texts, groups); 0 without n-grams."""
         return _FACTORS[self.starts[1:] - self.starts[:-1]].reshape(-1, len(GROUPS))
 
 

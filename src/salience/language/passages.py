@@ -24,7 +24,7 @@ MAX_PASSAGES = 512
 _VECTOR_PREFIX = "content#"
 
 _MAX_EXCESS = LONGEST_PASSAGE / PASSAGE_WORDS
-LONG_CHARACTERS = 2 * LONG_WORDS  # with spaces: no shorter text has so many words
+LONG_CHARACTERS = 2 * LONG_WORDS  # with spaces: no shorter text has that many words
 _MAX_HEADING_CHARACTERS = 200
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"

@@ -385,7 +385,7 @@ def _unknown_language(text: str) -> str:
 def _state(
     low: str, language: Language | None, query_words: Collection[str], terms: Sequence[Term]
 ) -> tuple[float, tuple[int, ...]] | None:
-    """The state that a question asks for, and the places of the terms for whose it is; else None.
+    """The state that a question asks for, and the places of the terms for its owner; else None.
 
     The state is 0 where the question asks for the present of something that no table names. What is
     asked of others mostly does not change, unless the question says "now" or "formerly"; in English

@@ -75,14 +75,14 @@ class Reading:
 
 
 BELIEVED = 0.56
-"""The least probability of what is claimed."""
+"""The least probability of a claim."""
 TOPICS = ("health", "instruction", "preference", "family", "work", "place", "other")
 """The topics of statements about oneself, the most important first."""
 IS_REQUEST = 0.5
 """The least probability of a request."""
 ASKS_FORMER = 0.6
 """The least probability that a query asks for what held before."""
-_APART, _NEAR = 0.3, 0.5  # in the probability of a denial, and the cosine, of what is opposite
+_APART, _NEAR = 0.3, 0.5  # in the probability of a denial, and the cosine, of opposite sentences
 
 
 @cache
@@ -157,7 +157,7 @@ def sentences_of(text: str) -> list[str]:
 
 
 def believed(readings: Iterable[Reading]) -> Reading | None:
-    """The sentence that matters most of those that are claimed, None if there is none."""
+    """The claimed sentence that matters most, None without claims."""
     claimed = [reading for reading in readings if reading.belief >= BELIEVED]
     rank = TOPICS.index
     return min(claimed, key=lambda one: (rank(one.topic), -one.belief), default=None)

@@ -30,7 +30,7 @@ NICKNAME_MIN_GREETINGS = 3
 NICKNAME_MIN_RATIO = 3
 """The fewest times more often that it is said to them than to all others together."""
 
-_RARE_SHARE = 100  # a rare speaker has at most one of so many turns
+_RARE_SHARE = 100  # a rare speaker has at most one turn in this many
 _SPELLING_MAX_NAMES = 2_000  # words of names up to which a misspelt one is looked for among them
 _PREFIX_MIN_CHARS = 3  # "Mel" for Melanie
 _SLIP_MIN_CHARS = 4  # a shorter name with a slip resembles too many words

@@ -50,7 +50,7 @@ DAY_SECONDS = 86_400.0
 UPDATING_EVENTS = ("edit", "status", "pin", "archive", "restore", "feedback")
 """The events that change what somebody wrote or set: these move `updated_at` and `version`."""
 _MENTIONS = ("match", "into")
-"""The keys of a payload that name another memory, besides the target of a link."""
+"""The keys of a payload that name another memory, other than the target of a link."""
 _DEFAULTS = {name: getattr(BLANK, name) for name in STATE}
 BROUGHT = "brought"
 """The key of the payload of a link that came with the contents of its memory."""
@@ -271,7 +271,7 @@ def record_at(
 def records_after(
     record: MemoryRecord, events: Sequence[Event], counts: Sequence[int]
 ) -> list[MemoryRecord]:
-    """The record as it was after the first so many of its events, for each of ascending counts.
+    """The record after the first n of its events, for each n of ascending counts.
 
     `events` are all events of the memory from its write on, oldest first. Each is looked at twice,
     however many records are asked for.

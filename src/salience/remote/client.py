@@ -69,7 +69,7 @@ class Client(Closing):
         """Find memories: `results` in the answer, best first, each with its `combined_score`.
 
         Args:
-            query: what is asked, in words.
+            query: a question or search terms.
             threshold: the least `combined_score`.
             options: `limit`, `tier`, `content_type`, `memory_nature`, and those of `Memory.search`.
         """

@@ -155,9 +155,9 @@ class LazyRanks:
 
 
 _COUNTED_RANKS = 4  # up to which counting takes less time than a sort of all scores
-_FEW_SHARE = 8  # where one rank in so many is read, all are computed
-_TIED_SHARE = 128  # with one tie in so many ranks, all are sorted
-_SORTED_AT_ONCE = 4_096  # rows of equal scores: so many hold up no other thread
+_FEW_SHARE = 8  # where one rank in this many is read, all are computed
+_TIED_SHARE = 128  # with one tie in this many ranks, all are sorted
+_SORTED_AT_ONCE = 4_096  # rows of equal scores: few enough to hold up no other thread
 ColumnData = Column | CategoricalColumn | LazyRanks
 """A column as a table holds it."""
 

@@ -111,7 +111,7 @@ def mean_intervals(
     Args:
         values: one row a question, one column a measure or a difference of measures, in [-1, 1].
         conversations: the conversation of each row.
-        confidence: the share of cases, in (0, 1), in which the mean of all is in the interval.
+        confidence: the share of cases, in (0, 1), where the interval has the mean of all.
     """
     names, groups = np.unique(np.asarray(conversations, dtype=object), return_inverse=True)
     if len(names) == 1:

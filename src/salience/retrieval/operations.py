@@ -413,7 +413,7 @@ class RowsById(Op):
 
 
 class RowsInWriteOrder(Op):
-    """All memories of a namespace in the order in which they were first written -> rows."""
+    """All memories of a namespace in the order of their first writing -> rows."""
 
     namespace: str
 
@@ -755,7 +755,7 @@ class Events(Op):
 
     @property
     def has_tombstones(self) -> bool:
-        """True if the events that tell of erasures are among them."""
+        """True if the events of erasures are among them."""
         if self.types is not None:
             return self.ids is None and "erase" in self.types
         return self.ids is None and self.keys is None
@@ -838,12 +838,12 @@ class Tombstones(Op):
 class Rewrite(Op):
     """Rewrite the whole store, so that no trace of what was erased is left in it -> str.
 
-    The answer says what was done, as it was checked afterwards.
+    The answer says what was done, checked afterwards.
     """
 
 
 WORK_NOTES = LOCK_NOTE, COPYING_NOTE = "maintenance", "copying"
-"""The keys of the notes that tell of work in progress; no copy takes them."""
+"""The keys of the notes on work in progress; no copy takes them."""
 
 
 class Notes(Op):

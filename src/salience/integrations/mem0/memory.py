@@ -161,7 +161,7 @@ class Memory(Door):
         """Find the memories that matter for a query, best first.
 
         Args:
-            query: what is asked, in words.
+            query: a question or search terms.
             top_k: the most results, at most 1,000.
             filters: a condition that names at least one id; see docs/integrations/mem0.md.
             threshold: the least `score`, which is the cosine with the query, in [0, 1]; none by

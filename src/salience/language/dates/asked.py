@@ -54,7 +54,7 @@ from salience.language.english import DIGIT
 from salience.language.tokens import words
 from salience.lazily import regex
 
-_OTHER_YEARS = 40  # before now in which a day without a year may be
+_OTHER_YEARS = 40  # before now that a day without a year may be in
 _YEAR_DAYS = range(365, 367)
 _OF_YEAR = 0.3  # what happened in a year is told at other times, too
 _BESIDE = regex(r" (before|after) (?:(?:the|on) )*")
@@ -328,7 +328,7 @@ def _count(words: str) -> int:
 
 
 def _before(moment: datetime, count: str, unit: str) -> datetime:
-    """The moment so many days, weeks, months or years before one."""
+    """The moment a number of days, weeks, months or years before another."""
     number, unit = _count(count), unit.rstrip("s")
     if unit in ("month", "year"):
         months = number * (12 if unit == "year" else 1)

@@ -213,7 +213,7 @@ def _translator(language: str) -> _Translator:
 
 
 def _lines(vocabulary: Vocabulary) -> list[tuple[str, str]]:
-    """The English wordings and the patterns for them, in the order in which they are tried."""
+    """The English wordings and the patterns for them, in the order of trial."""
     phrases = [
         (english.strip(), pattern.strip())
         for english, _, pattern in (

@@ -75,7 +75,7 @@ def language_of(words: Collection[str]) -> Language | None:
 
 @cache
 def _in_latin() -> tuple[frozenset[str], list[tuple[Language, frozenset[str], frozenset[str]]]]:
-    """Words of all languages but English, and each with what speaks for it, and for it alone."""
+    """Words of all languages but English, and each with its evidence, and that for it alone."""
     read = [language_of_code(code) for code in _IN_LATIN]
     listed = [
         (

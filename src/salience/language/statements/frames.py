@@ -68,7 +68,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Frames:
-    """The frames of a language, in the order in which they are tried, and its terms.
+    """The frames of a language, in the order of trial, and its terms.
 
     `is_head_first` says that the first word of a value names it ("Seat rojo"), `needs_subject` that
     no verb goes without one.

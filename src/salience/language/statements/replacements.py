@@ -76,7 +76,7 @@ def value_replaced(text: str) -> float:
 
 
 def _changed(low: str, verb: re.Match[str]) -> float:
-    """The number of what is changed in a folded English text: the verb's object, or its subject.
+    """The number of the thing changed in a folded English text: the verb's object, or its subject.
 
     "We changed the menu of the wedding", "the menu was changed": the last word before what belongs
     to it.

@@ -124,7 +124,7 @@ async def get_context(
     """
     caller, budget = caller.within(time_zone), caller.budget(max_tokens)
     room = budget
-    while True:  # what is found first is measured, and counted as an access only if it fits
+    while True:  # hits are measured first, and count as accesses only if they fit
         context = await caller.memory.get_context(
             query, room, now=now, as_of=as_of, touch=False, per_writer=per_writer
         )

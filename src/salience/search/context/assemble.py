@@ -84,7 +84,7 @@ class Considered(Result):
 
     `tokens` are those by which the text grew; of one that is not in it, those of its own text.
     "said already": a section has its text; "below the floor": `cut` or `min_probability` left it
-    out; "beyond the cap": so many of its writer are there.
+    out; "beyond the cap": its writer has the most already.
     """
 
     section: str
@@ -327,7 +327,7 @@ def assemble(request: ContextRequest) -> Plan[Context]:
     """The plan of a context: read the sections, pack them, touch what the context holds.
 
     Raises:
-        InvalidInput: a section that has to be whole does not fit.
+        InvalidInput: a section that must be whole does not fit.
     """
     gathered: list[Gathered] = []
     for section, search in request.searches:

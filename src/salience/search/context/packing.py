@@ -95,7 +95,7 @@ class Packing:
         """Pack every section by priority; the packed sections in the order of the text.
 
         Raises:
-            InvalidInput: a section that has to be whole does not fit; names the tokens it needs.
+            InvalidInput: a section that must be whole does not fit; names the tokens it needs.
         """
         ordered = sorted(self.gathered, key=lambda part: -part.section.priority)
         budgets = self._budgets()
@@ -186,7 +186,7 @@ class Packing:
 
     def _is_packed(self, item: Item) -> bool:
         """Test whether a memory, or one of the same text, is packed."""
-        if not self._packed_keys:  # most of what is gathered is never written
+        if not self._packed_keys:  # most gathered memories are never written
             return False
         return item.key in self._packed_keys or item.folded_text in self._packed_texts
 

@@ -154,7 +154,7 @@ async def add(call: Call) -> Response:
 
 @answers("add_many", plus={"items": _ITEMS})
 async def add_many(call: Call) -> Response:
-    """Add so many as a request may have, each once."""
+    """Add as many as a request may have, each once."""
     _check_batch("items", items := call.arguments["items"])
     for item in items:
         if isinstance(item, dict) and "idempotency_key" in item:

@@ -88,7 +88,7 @@ def _operation(row: Row, heading: str) -> Operation:
 def _members(
     row: Row, method: Callable[..., Any], plus: Mapping[str, Argument]
 ) -> tuple[dict[str, Argument], list[tuple[str, ...]]]:
-    """The arguments of an operation, and the groups of names of which one has to be there."""
+    """The arguments of an operation, and the groups of names of which one is needed."""
     members, one_of = parameters(method), list[tuple[str, ...]]()
     for name in (*row.without, *(["id"] if "{id}" in row.path else ())):
         del members[name]
