@@ -13,6 +13,7 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.errors import StoreError
 from salience.language.features import FEATURES
 from salience.lazily import dataclass, replace
 from salience.records.events import (
@@ -44,6 +45,7 @@ from salience.retrieval.operations import (
 )
 from salience.retrieval.plan import Plan, T, ask
 from salience.stores import EmbeddedStore, open_store
+from salience.stores.codec import DAMAGES
 from salience.stores.protocol import Store
 from salience.stores.tables.event_log import event_of
 from salience.write.embedding import embed_texts
@@ -130,15 +132,21 @@ class Past:
         """Become the present, if it is in a file that is copied at once; its moves start there.
 
         Raises:
-            Unmovable: the log does not have the beginning of all memories.
+            Unmovable: the log does not have the beginning of all memories, or is damaged.
         """
+        try:
+            self._copy(present)
+        except (StoreError, *DAMAGES) as problem:  # named by the reads of the memories one by one
+            raise Unmovable from problem
+
+    def _copy(self, present: Store) -> None:
         copied = None
         if isinstance(present, EmbeddedStore) and present.embedder() in (None, self.embedder):
             copied = present.copied(self.namespaces, self.placed)
         if copied is None:
             return
         store, logs = copied
-        for name, (last, rows) in logs.items():
+        for name, (count, last, rows) in logs.items():
             self.logs[name].extend([row[:4] for row in rows], last, counted=True)
             placed, written, first = self.placed[name], self.written[name], self._first(name)
             for seq, type, id, at, payload in rows:
@@ -148,9 +156,9 @@ class Past:
                     written[id] = seq
                 if gives_new_row(event_of(seq, type, id, at, None, None, payload)):
                     placed[id] = first + seq
+            if len(written) != count:
+                raise Unmovable
         [stats] = store.batch([ReadStats(tuple(self.namespaces))])
-        if stats["namespaces"] != {name: len(ids) for name, ids in self.written.items()}:
-            raise Unmovable
         self.store, self.memories, self._is_empty = store, stats["memories"], False
 
     def move(self, at: datetime, scope: WriteContext) -> Plan[bool]:

@@ -273,6 +273,8 @@ def test_an_event_that_lacks_what_its_type_needs_is_refused(tmp_path: Path, soun
         assert not memory.upkeep.verify()
         with pytest.raises(StoreError, match="judgement of no known kind"):
             memory.history("m4")
+        with pytest.raises(StoreError, match="judgement of no known kind"):
+            memory.get("m4", as_of="2026-02-01")
         assert memory.upkeep.doctor(fix=True)
         assert memory.upkeep.verify()
 

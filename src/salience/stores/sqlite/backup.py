@@ -26,10 +26,9 @@ _PAGES_AT_ONCE = 2_000
 _LOG_FILES = ("-wal", "-shm", "-journal")
 Progress = Callable[[int, int], None]
 """Called with the number of pages copied, and of all."""
-CopiedLog = tuple[int, list[tuple[int, str, str | None, float, str | None]]]
-"""The last place in a log, and the place, type, memory and time of each event, oldest first.
-
-With those of edits are their payloads.
+CopiedLog = tuple[int, int, list[tuple[int, str, str | None, float, str | None]]]
+"""The number of memories, the last place in the log of their namespace, and of each event, oldest
+first, the place, type, memory and time. With those of edits are their payloads.
 """
 _COPIED_LOG = (
     "SELECT seq, type, id, at, CASE type WHEN 'edit' THEN payload END "
@@ -97,9 +96,12 @@ def copy_namespaces(
             for name in names:
                 select = "SELECT space, last FROM present.spaces WHERE name = ?"
                 for space, last in db.execute(select, (name,)).fetchall():
-                    for table in ("spaces", "memories", "vectors", "links", "changes"):
-                        _copy_rows(db, table, "INSERT", f"WHERE space = {space}")
-                    logs[name] = last, db.execute(_COPIED_LOG, (space,)).fetchall()
+                    own = f"WHERE space = {space}"
+                    _copy_rows(db, "spaces", "INSERT", own)
+                    count = _copy_rows(db, "memories", "INSERT", own)
+                    for table in ("vectors", "links", "changes"):
+                        _copy_rows(db, table, "INSERT", own)
+                    logs[name] = count, last, db.execute(_COPIED_LOG, (space,)).fetchall()
             _copy_rows(db, "meta", "REPLACE")
             db.execute("UPDATE counter SET value = (SELECT value FROM present.counter)")
             return logs
@@ -107,9 +109,11 @@ def copy_namespaces(
         db.execute("DETACH present")
 
 
-def _copy_rows(db: sqlite3.Connection, table: str, verb: str, where: str = "") -> None:
+def _copy_rows(db: sqlite3.Connection, table: str, verb: str, where: str = "") -> int:
+    """Copy the rows of a table; the number of them."""
     own = ", ".join(name for _, name, *_ in db.execute(f"PRAGMA main.table_info({table})"))
-    db.execute(f"{verb} INTO main.{table} ({own}) SELECT {own} FROM present.{table} {where}")
+    copying = f"{verb} INTO main.{table} ({own}) SELECT {own} FROM present.{table} {where}"
+    return db.execute(copying).rowcount
 
 
 def first_damage(db: sqlite3.Connection) -> str | None:
