@@ -9,6 +9,8 @@ from unittest.mock import patch
 import psycopg
 import pytest
 
+from salience import Memory
+from salience.stores.postgres import PostgresStore
 from salience.stores.postgres.wire.database import Database
 from salience.stores.tables.commands import FRAGMENTS, Command, Many, Shared, Statement, worded
 from support.query_plans import GROWING, use_tables
@@ -16,7 +18,10 @@ from support.shared_postgres import Databases
 
 ALL_OF_A_NAMESPACE = (
     'SELECT id, "row", sequence, created_at',  # an event of all memories changes each
-    "SELECT event, name, vector FROM former_vectors",  # a copy reads everything
+    "SELECT source, target, type, created_at, weight FROM links WHERE namespace = %s ORDER",
+    'SELECT "row" FROM memories WHERE namespace = %s ORDER BY sequence',
+    "SELECT event, name, vector FROM former_vectors",  # as the last two, a copy reads all
+    "SELECT seq, actor, payload::text, memory, type",  # a user may be named anywhere in a log
     "SELECT count(*) FROM",  # how far a re-embedding is
 )
 
@@ -50,6 +55,8 @@ def test_postgres_looks_up_the_rows_of_every_shared_statement(postgres: Database
     url = postgres.fresh("shared_plans")
     with patch("salience.stores.postgres.store.Database", Heard):
         use_tables(url)
+    with Memory.open(PostgresStore(url), embedder=None) as memory:
+        memory.add_many(f"Words {i}" for i in range(1_500))
     assert len(Heard.statements) > 45
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SET search_path = salience, public")

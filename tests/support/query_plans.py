@@ -37,8 +37,7 @@ LINEAR = {
         for table in ("memories", "vectors", "former_vectors", "events", "links")
     },
     "SELECT event, name, vector FROM former_vectors": "a copy reads everything",
-    "SELECT source, target, type, created_at FROM links WHERE space = ? ORDER": "loads an index",
-    "SELECT source, target, type, weight, created_at FROM links WHERE space = ? ORDER": "all links",
+    "SELECT source, target, type, created_at, weight FROM links WHERE space = ? ORDER": "all links",
     "SELECT source, target, weight, type FROM links WHERE space = ? AND type": "kept by an index",
     "SELECT id FROM memories WHERE space = ?": "a snapshot is compared with its namespace",
     "SELECT id, row, sequence, created_at, written_by": "an event of all memories changes each",

@@ -130,9 +130,7 @@ class EmbeddedStore(IndexReader):
     def _answer(self, op: operations.Op) -> Any:
         if not isinstance(op, operations.OfNamespaces | operations.Collect):
             self._state.version = None  # these of a batch are of one state, others may write
-        answer = getattr(self, op.method, None) or getattr(self._records, op.method, None)
-        if answer is None:
-            raise TypeError(f"a store does not answer {type(op).__name__}")
+        answer = getattr(self, op.method, None) or self._records.answer
         return answer(op)
 
     # Indexes
@@ -307,7 +305,8 @@ class EmbeddedStore(IndexReader):
         with self._lock:
             if op.names is None and op.namespace in self._indexes:
                 self._index(op.namespace)  # whose vectors are read next are in it by then
-        return self._records.dimensions(op)
+        dimensions: dict[str, int] = self._records.answer(op)
+        return dimensions
 
     def touch(self, op: operations.Touch) -> None:
         if not len(op.rows):

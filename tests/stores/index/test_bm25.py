@@ -129,7 +129,7 @@ def scored(
 ) -> list[float]:
     """By id, of the memories that there are."""
     ids = sorted(
-        records.rows_by_id(RowsById("n", tuple(f"m{i}" for i in range(1000)))).items(),
+        records.answer(RowsById("n", tuple(f"m{i}" for i in range(1000)))).items(),
         key=lambda e: e[1],
     )
     rows = np.array([row for _, row in ids], dtype=np.int64)

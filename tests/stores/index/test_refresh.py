@@ -96,7 +96,7 @@ steps = st.one_of(
 
 
 def rows_by_id(records: SqliteRecords, *ids: str) -> dict[str, int]:
-    return records.rows_by_id(RowsById("n", ids))
+    return records.answer(RowsById("n", ids))
 
 
 def take(records: SqliteRecords, index: NamespaceIndex, step: tuple[Any, ...]) -> None:

@@ -94,7 +94,7 @@ def test_an_access_that_waits_counts_and_an_erased_text_is_let_go(tmp_path: Path
         memory.search("apples", now=START)
         memory.upkeep.flush()
     records = SqliteRecords(str(tmp_path / "m.db"))
-    [row] = records.rows_by_id(RowsById("default", ("apples",))).values()
+    [row] = records.answer(RowsById("default", ("apples",))).values()
     assert asked(records, "default", START) == {"apples": "A text about apples."}
     assert asked(records, "default", START + timedelta(seconds=1)) == {}
     records.touch(Touch(np.array([row]), START + timedelta(seconds=2)))

@@ -16,13 +16,13 @@ import pytest
 from salience import Memory
 from salience.errors import StoreError
 from salience.stores import EmbeddedStore, access_queue
-from salience.stores.sqlite import connection, writes
+from salience.stores.sqlite import connection, dialect
 from salience.stores.sqlite import records as sqlite
 from salience.stores.sqlite.records import SqliteRecords
 from salience.testing import WordHashEmbedder
 from support.waiting import HANG_SECONDS, until
 
-WRITING = {Path(str(module.__file__)) for module in (access_queue, sqlite, writes, connection)}
+WRITING = {Path(str(module.__file__)) for module in (access_queue, sqlite, dialect, connection)}
 
 
 class Watcher:

@@ -15,8 +15,7 @@ from salience.records.tombstones import Erasing
 from salience.retrieval.operations import Delete
 from salience.stores import EmbeddedStore
 from salience.stores.sqlite import connection
-from salience.stores.sqlite.records import SqliteRecords
-from salience.stores.sqlite.writes import IN_LOG, OVERWRITTEN, REWRITTEN
+from salience.stores.sqlite.records import IN_LOG, OVERWRITTEN, REWRITTEN, SqliteRecords
 from salience.stores.tables import erase
 from support.suite.writers import acting
 from support.waiting import HANG_SECONDS

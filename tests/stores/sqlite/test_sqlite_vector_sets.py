@@ -77,12 +77,11 @@ def stored(url: str) -> Any:
             found = among(reader, space, None)
             assert among(reader, space, sorted({row for _, row, _ in found})) == found
             names = sorted({name for name, *_ in found})
-            assert sorted(reader.dimensions(Dimensions(space))) == names
+            assert sorted(reader.answer(Dimensions(space))) == names
             missing = reader.unembedded(Unembedded(space, "content", 99)).tolist()
-            told.append((found, reader.dimensions(Dimensions(space, tuple(names))), missing))
+            told.append((found, reader.answer(Dimensions(space, tuple(names))), missing))
         former = [
-            (name, vector.tobytes())
-            for _, name, vector in reader.former_vectors(FormerVectors("default"))
+            (name, vector.tobytes()) for _, name, vector in reader.answer(FormerVectors("default"))
         ]
     return told, former
 

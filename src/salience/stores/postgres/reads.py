@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 
 from salience.errors import EmbedderMismatch, StoreError
-from salience.language.passages import is_vector_name
 from salience.records.events import ACCESSES
 from salience.records.fields import FIELDS
-from salience.records.record import Embedding, Link, MemoryRecord
+from salience.records.record import MemoryRecord
 from salience.retrieval import operations
-from salience.retrieval.candidates import Rows
 from salience.retrieval.query import Query
 from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
@@ -30,13 +28,10 @@ from salience.stores.postgres.sql.vectors import (
     select_within,
 )
 from salience.stores.postgres.wire.types import float_array, half_bytes, unpack_vectors
-from salience.stores.tables import event_log
 from salience.stores.tables.commands import Send, Statement
-from salience.stores.tables.dialect import SELECT_SETS, Dialect, parse_sets
-from salience.stores.tables.put import find_by_hash
-from salience.stores.tables.values import notes, read_keys
+from salience.stores.tables.dialect import SELECT_SETS, Dialect
+from salience.stores.tables.reader import TableReader
 
-_LINK_COLUMNS = "source, target, type, weight, created_at"
 _SINGLE_COMPARISONS = 8  # up to so many vectors are compared with all others one by one
 _PAGE_VECTORS = 20_000  # read at once to compare more with
 _FIELD_COLUMNS = ", ".join("m.metadata::text" if n == "metadata" else f"m.{n}" for n in FIELDS)
@@ -53,12 +48,10 @@ def _record_of(namespace: str, stored: dict[str, Any]) -> MemoryRecord:
         ) from problem
 
 
-class StoreReader:
+class StoreReader(TableReader):
     """Answers about stored values; `pending` are accesses that are not written yet."""
 
-    events = staticmethod(event_log.events)
-    notes = staticmethod(notes)
-    read_keys = staticmethod(read_keys)
+    _row_ids: RowIds
 
     def __init__(
         self,
@@ -70,11 +63,9 @@ class StoreReader:
         previews: bool,
         distributed: bool,
     ) -> None:
-        self._row_ids = row_ids
+        super().__init__(row_ids, dialect, previews=previews)
         self._pending = pending
         self._index_figures = index_figures
-        self._dialect = dialect
-        self._previews = previews
         self._size = "citus_total_relation_size" if distributed else "pg_total_relation_size"
 
     # Memories
@@ -116,26 +107,6 @@ class StoreReader:
                 records[place] = by_row.get(row)
         return records
 
-    def read_texts(self, op: operations.ReadTexts, send: Send) -> list[str | None]:
-        """The contents of rows."""
-        parts = list(self._row_ids.by_namespace(op.rows))
-        answers = send(
-            *[
-                Statement(
-                    'SELECT "row", content FROM memories WHERE namespace = %s '
-                    'AND "row" = ANY(%s::integer[])',
-                    (name, rows.tolist()),
-                )
-                for name, rows, _ in parts
-            ]
-        )
-        texts: list[str | None] = [None] * len(op.rows)
-        for (_, rows, at), read in zip(parts, answers, strict=True):
-            by_row = dict(read)
-            for place, row in zip(at.tolist(), rows.tolist(), strict=True):
-                texts[place] = by_row.get(row)
-        return texts
-
     def retrieved_texts(self, op: operations.RetrievedTexts, send: Send) -> dict[str, str]:
         """The texts that searches have returned since a time, by id."""
         [rows] = send(
@@ -150,84 +121,10 @@ class StoreReader:
         )
         return dict(rows)
 
-    def former_vectors(
-        self, op: operations.FormerVectors, send: Send
-    ) -> list[tuple[int, str, Embedding]]:
-        """The vectors that edits replaced."""
-        return event_log.former_vectors(op, self._dialect, self._previews, send)
-
-    # Links
-
-    def links_of(self, op: operations.LinksOf, send: Send) -> list[Link]:
-        """The links of memories, by source, target and type."""
-        clause = "" if op.ids is None else " AND (source = ANY(%s::text[]) OR target = ANY(%s))"
-        ids = () if op.ids is None else (list(op.ids), list(op.ids))
-        [links] = send(
-            Statement(
-                f"SELECT {_LINK_COLUMNS} FROM links WHERE namespace = %s{clause} "
-                "ORDER BY source, target, type",
-                (op.namespace, *ids),
-            )
-        )
-        return [
-            Link(op.namespace, source, target, type, weight, codec.decode("created_at", at))
-            for source, target, type, weight, at in links
-        ]
-
-    # Rows
-
-    def find_by_hash(self, op: operations.FindByHash, send: Send) -> dict[int, tuple[int, ...]]:
-        """The rows of texts, or of facts about attributes, by their hashes."""
-        found = find_by_hash(op, send)
-        offset = self._row_ids.offset(op.namespace) if found else 0
-        return {key: tuple(row + offset for row in rows) for key, rows in found.items()}
-
-    def rows_in_write_order(self, op: operations.RowsInWriteOrder, send: Send) -> Rows:
-        """All rows, the one written first in front."""
-        [[[numbers]]] = send(
-            Statement(
-                'SELECT array_agg("row" ORDER BY sequence) FROM memories WHERE namespace = %s',
-                (op.namespace,),
-            )
-        )
-        return self._row_ids.encode(op.namespace, () if numbers is None else numbers)
-
-    def rows_by_id(self, op: operations.RowsById, send: Send) -> dict[str, int]:
-        """The rows of ids that are there."""
-        [answer] = send(
-            Statement(
-                'SELECT id, "row" FROM memories WHERE namespace = %s AND id = ANY(%s::text[])',
-                (op.namespace, list(op.ids)),
-            )
-        )
-        rows = self._row_ids.encode(op.namespace, [number for _, number in answer]).tolist()
-        by_id = dict(zip((id for id, _ in answer), rows, strict=True))
-        return {id: by_id[id] for id in op.ids if id in by_id}
-
-    def unembedded(self, op: operations.Unembedded, send: Send) -> Rows:
-        """Rows that lack a vector of a name."""
-        long_only = "AND m.passages IS NOT NULL " if is_vector_name(op.name) else ""
-        [kept] = send(Statement("SELECT value FROM meta WHERE key = 'vectors'"))
-        sets = VectorSets.from_json(kept[0][0] if kept else None)
-        [answer] = send(
-            Statement(
-                f'SELECT m."row" FROM memories m WHERE m.namespace = %s {long_only}AND NOT EXISTS '
-                "(SELECT FROM vectors v WHERE v.namespace = m.namespace AND v.name = %s "
-                'AND v."row" = m."row") ORDER BY m."row" LIMIT %s',
-                (op.namespace, sets.stored_name(op.name, beside=op.beside), op.limit),
-            )
-        )
-        return self._row_ids.encode(op.namespace, [number for (number,) in answer])
-
     # Vectors
 
-    def dimensions(self, op: operations.Dimensions, send: Send) -> dict[str, int]:
-        """The dimensions of searched vectors by name."""
-        sets, _, sizes, _ = self._vectors(op.namespace, op.names, send)
-        return sets.searched_sizes(sizes)
-
     def _vectors(
-        self, namespace: str, names: Sequence[str] | None, send: Send
+        self, namespace: str, names: Sequence[str], send: Send
     ) -> tuple[VectorSets, str | None, dict[str, int], dict[str, int]]:
         """The sets of vectors, their embedder; sizes of some by stored name, those indexed."""
         stored_sets, sizes, indexed = send(
@@ -239,9 +136,8 @@ class StoreReader:
                 (namespace, namespace),
             ),
         )
-        embedder, sets = parse_sets(stored_sets)
-        sets = sets.previewed() if self._previews else sets
-        return sets, sets.searched or embedder, dict(sizes), dict(indexed)
+        embedder, sets = self.sets(stored_sets)
+        return sets, embedder, dict(sizes), dict(indexed)
 
     def nearest_vectors(
         self, op: operations.NearestVectors, send: Send

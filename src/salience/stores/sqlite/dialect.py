@@ -7,21 +7,23 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from salience.records.fields import FIELDS
 from salience.records.filters import Filter, filter_fields, passes
 from salience.records.record import Embedding
 from salience.records.tombstones import Tombstone
 from salience.stores import codec
+from salience.stores.access_queue import AccessTimes, Use
 from salience.stores.sqlite.row_checksums import DERIVED, Insert, checksum_of
 from salience.stores.sqlite.statements import (
+    checksum,
     chunks,
     column_name,
     execute_rows,
     placeholders,
+    take_places,
     vector_dimensions,
-    vector_sets,
 )
 from salience.stores.tables.commands import (
     Call,
@@ -141,15 +143,9 @@ class SqliteDialect:
             sequences[name] = iter(range(last - begun[name] + 1, last + 1))
         return {name: (numbers, sequences[name]) for name in heads}
 
-    def select_dimensions(self, namespace: str, names: Sequence[str]) -> Call:
+    def select_dimensions(self, namespace: str, names: Sequence[str] | None) -> Call:
         """See `Dialect.select_dimensions`."""
-
-        def dimensions(db: sqlite3.Connection) -> list[tuple[str, int]]:
-            sets = vector_sets(db)
-            found = vector_dimensions(db, namespace, names, sets)
-            return [(sets.stored_name(name), size) for name, size in found.items()]
-
-        return Call(dimensions)
+        return Call(partial(vector_dimensions, namespace=namespace, names=names))
 
     def replace(self, table: str, rows: Sequence[Sequence[Any]]) -> list[Command]:
         """See `Dialect.replace`."""
@@ -353,3 +349,63 @@ def _select_passing(
         return row, id if passes(where, partial(codec.index_value_of, stored)) else None, *rest
 
     return [read(memory) for memory in memories]
+
+
+# Accesses
+
+
+class AccessedMemory(NamedTuple):
+    """The place of an accessed memory."""
+
+    space: int
+    sequence: int
+
+
+def update_accesses(
+    db: sqlite3.Connection, accesses: Mapping[int, AccessTimes]
+) -> dict[int, AccessedMemory]:
+    """Count accesses in, by row; return the memories that are there."""
+    stored: list[tuple[int, int, int, bytes | None]] = []
+    for part in chunks(sorted(accesses)):
+        stored += db.execute(
+            "SELECT row, space, sequence, accesses FROM memories "
+            f"WHERE row IN ({placeholders(part)}) ORDER BY row",
+            part,
+        ).fetchall()
+    changes = []
+    for row, _, _, times_before in stored:
+        count, times = accesses[row]
+        changes.append((row, count, times[0], codec.add_accesses(times_before, times)))
+    execute_rows(
+        db,
+        "WITH new (row, count, last, accesses) AS (VALUES {rows}) UPDATE memories SET "
+        "access_count = access_count + new.count, accesses = new.accesses, "
+        "last_accessed = max(coalesce(last_accessed, new.last), new.last) "
+        "FROM new WHERE memories.row = new.row",
+        changes,
+    )
+    return {row: AccessedMemory(space, sequence) for row, space, sequence, _ in stored}
+
+
+def log_uses(
+    db: sqlite3.Connection, uses: Sequence[Use], memories: Mapping[int, AccessedMemory]
+) -> None:
+    """Log uses of memories that are there."""
+    events = [
+        (memories[row], type_, at, actor, session)
+        for rows, at, type_, actor, session in uses
+        for row in rows
+        if row in memories
+    ]
+    places = take_places(db, [memory.space for memory, *_ in events])
+    execute_rows(
+        db,
+        "INSERT INTO events (space, seq, memory, type, at, actor, session, checksum) VALUES {rows}",
+        [
+            (*row, checksum(*row))
+            for row in (
+                (memory.space, seq, memory.sequence, *event)
+                for seq, (memory, *event) in zip(places, events, strict=True)
+            )
+        ],
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sqlite3
 import threading
@@ -11,24 +12,21 @@ from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from salience.lazily import dataclass, field, replace
 from salience.records.events import ACCESSES, Event
 from salience.records.fields import FIELDS, LEXICAL
-from salience.records.record import Embedding, Link, MemoryRecord
+from salience.records.record import MemoryRecord
 from salience.retrieval.candidates import Rows
 from salience.retrieval.operations import (
-    Dimensions,
     Events,
-    FormerVectors,
-    LinksOf,
+    Op,
     Order,
     Place,
-    ReadTexts,
     ReadVectorSets,
     RetrievedTexts,
     RowsById,
-    RowsInWriteOrder,
     Unembedded,
 )
 from salience.retrieval.vector_sets import VectorSets, VectorSetsFigures
@@ -50,16 +48,13 @@ from salience.stores.sqlite.statements import (
     page_clause,
     placeholders,
     rows_of,
-    rows_without,
-    searched_names,
-    vector_dimensions,
+    stored_names,
     vector_sets,
     vectors_by_row,
 )
 from salience.stores.tables import event_log
 from salience.stores.tables.commands import Command, Send
-from salience.stores.tables.put import find_by_hash
-from salience.stores.tables.values import notes, read_keys
+from salience.stores.tables.reader import ROWS_BY_ID, TableReader, select_links
 from salience.stores.tables.vector_sets import read_figures
 
 T = TypeVar("T")
@@ -99,9 +94,17 @@ def _select(fields: Sequence[str] = _ALL) -> str:
     return f"SELECT {', '.join(fields)}, sequence, row, space, {_CURRENT_SEQ} FROM memories"
 
 
-def _asked(answer: Callable[[Any, Send], T]) -> Callable[[SqliteReader, Any], T]:
-    """The method that answers what only reads the tables that all stores have."""
-    return lambda reader, op: reader.ask(partial(answer, op))
+class FileRows:
+    """The ids of rows of a file, which numbers those of all namespaces together."""
+
+    def encode(self, _: str, rows: Sequence[int]) -> Rows:
+        """See `RowIds.encode`."""
+        codec.check_rows(sorted(rows))
+        return np.array(rows, dtype=np.int64)
+
+    def by_namespace(self, ids: Rows) -> Iterator[tuple[str, Rows, NDArray[Any]]]:
+        """See `RowIds.by_namespace`; whatever the namespace, these are the rows."""
+        yield ALL_NAMESPACES, ids, np.arange(len(ids))
 
 
 class SqliteReader:
@@ -111,9 +114,9 @@ class SqliteReader:
     _reader: sqlite3.Connection
     _read_lock: threading.RLock
     _accesses: AccessQueue
-    _previews = False  # True to read as if the set of vectors beside were searched
 
     def __init__(self) -> None:
+        self.tables = TableReader(FileRows(), DIALECT)
         self._names: dict[int, str] = {}
         # By namespace and stored name: how often vectors had been dropped, and the row up to which
         # all memories have one
@@ -157,12 +160,12 @@ class SqliteReader:
     def embedder(self) -> str | None:
         """Identity of the embedder of the stored vectors."""
         with self._reading() as db:
-            return vector_sets(db).beside if self._previews else embedder_of(db)
+            return vector_sets(db).beside if self.tables.previews else embedder_of(db)
 
     def _sets(self, db: sqlite3.Connection) -> VectorSets:
         """The sets of vectors; with a preview, as if the one beside were searched."""
         sets = vector_sets(db)
-        return sets.previewed() if self._previews else sets
+        return sets.previewed() if self.tables.previews else sets
 
     def ask(self, work: Callable[[Send], T], namespaces: Sequence[str] = ()) -> T:
         """Run what only reads: each round trip sees one state of the file."""
@@ -173,6 +176,20 @@ class SqliteReader:
 
         with translate_damage(self.path):
             return work(send)
+
+    def answer(self, op: Op) -> Any:
+        """Answer an operation, out of the tables that all stores have where there is no other way.
+
+        Raises:
+            TypeError: nothing here answers it.
+        """
+        own = getattr(self, op.method, None)
+        if own is not None:
+            return own(op)
+        of_tables = getattr(self.tables, op.method, None)
+        if of_tables is None:
+            raise TypeError(f"a store does not answer {type(op).__name__}")
+        return self.ask(partial(of_tables, op))
 
     def _name(self, space: int) -> str | None:
         """The name of a namespace, None if it was erased just now; no number is used twice."""
@@ -185,19 +202,9 @@ class SqliteReader:
         return name
 
     def rows_by_id(self, op: RowsById) -> dict[str, int]:
-        """Rows by id."""
-        rows: dict[str, int] = {}
-        with self._reading() as db:
-            space = space_of(db, op.namespace)
-            for part in chunks(op.ids, _READ_CHUNK_ROWS):
-                rows.update(
-                    db.execute(
-                        "SELECT id, row FROM memories "
-                        f"WHERE space = ? AND id IN ({placeholders(part)})",
-                        (space, *part),
-                    ).fetchall()
-                )
-        with translate_damage(self.path):
+        """See `TableReader.rows_by_id`; every search that follows links comes here."""
+        with self._reading() as db, translate_damage(self.path):
+            rows = dict(db.execute(ROWS_BY_ID.sqlite, (op.namespace, json.dumps(op.ids))))
             codec.check_rows(sorted(rows.values()))
         return rows
 
@@ -233,18 +240,6 @@ class SqliteReader:
                     f"SELECT row FROM memories WHERE row IN ({placeholders(part)})", part
                 )
             }
-
-    def read_texts(self, op: ReadTexts) -> list[str | None]:
-        """The texts of rows; nothing else of a memory is read, which takes a tenth of the time."""
-        texts, rows = dict[int, str](), op.rows.tolist()
-        with self._reading() as db, translate_damage(self.path):
-            for part in chunks(rows):
-                select = f"SELECT row, content FROM memories WHERE row IN ({placeholders(part)})"
-                for row, content in db.execute(select, part):
-                    if type(content) is not str:
-                        raise TypeError("content of another type")
-                    texts[row] = content
-        return [*map(texts.get, rows)]
 
     def _decoded(
         self,
@@ -286,15 +281,6 @@ class SqliteReader:
             select = "SELECT count(*) FROM memories WHERE space = ?"
             return int(db.execute(select, (space,)).fetchone()[0])
 
-    def links_of(self, op: LinksOf) -> list[Link]:
-        """Links from and to memories, by source, target and type."""
-        rows = self._linked("source, target, type, weight, created_at", op.namespace, op.ids)
-        with translate_damage(self.path):
-            return [
-                Link(op.namespace, source, target, type, weight, codec.decode("created_at", at))
-                for source, target, type, weight, at in rows
-            ]
-
     def edges(
         self, namespace: str, ids: Sequence[str] | None = None, type: str | None = None
     ) -> list[tuple[str, str, float, str]]:
@@ -309,8 +295,8 @@ class SqliteReader:
                     "ORDER BY source, target",
                     (space_of(db, namespace), type),
                 ).fetchall()
-        rows = self._linked("source, target, type, weight", namespace, ids)
-        return [(source, target, weight, type) for source, target, type, weight in rows]
+        [links] = self.ask(lambda send: send(select_links(namespace, ids)))
+        return [(source, target, weight, type) for source, target, type, _, weight in links]
 
     def unembedded(self, op: Unembedded) -> Rows:
         """Rows without a vector of that name, searched or of the set beside, ascending.
@@ -320,15 +306,13 @@ class SqliteReader:
         """
         with self._snapshot() as db:
             sets = vector_sets(db)
-            stored = sets.stored_name(op.name, beside=op.beside)
             [last] = db.execute("SELECT value FROM counter").fetchone()
-            key = op.namespace, stored
+            key = op.namespace, sets.stored_name(op.name, beside=op.beside)
             dropped, after = self._embedded_up_to.get(key, (sets.dropped, 0))
-            if dropped != sets.dropped:
-                after = 0
-            rows = rows_without(db, space_of(db, op.namespace), stored, after, op.limit)
-            self._embedded_up_to[key] = sets.dropped, rows[0] - 1 if rows else last
-            return np.array(rows, dtype=np.int64)
+            after = after if dropped == sets.dropped else 0
+            rows = self.tables.unembedded(op, Sender(db), after)
+            self._embedded_up_to[key] = sets.dropped, int(rows[0]) - 1 if len(rows) else last
+            return rows
 
     def read_vector_sets(self, _: ReadVectorSets) -> VectorSetsFigures:
         """The sets of vectors, and how far the one beside is."""
@@ -355,15 +339,6 @@ class SqliteReader:
             [size] = db.execute("PRAGMA page_size").fetchone()
         figures = {"store": "sqlite", "links": links}
         return figures if namespaces else {**figures, "file_mb": round(pages * size / 1e6, 3)}
-
-    def rows_in_write_order(self, op: RowsInWriteOrder) -> Rows:
-        """Rows in the order in which their memories were first written."""
-        with self._reading() as db:
-            cursor = db.execute(
-                "SELECT row FROM memories WHERE space = ? ORDER BY sequence",
-                (space_of(db, op.namespace),),
-            )
-            return np.array([row for (row,) in cursor], dtype=np.int64)
 
     # The event log, with the uses that wait to be written
 
@@ -458,10 +433,6 @@ class SqliteReader:
         if len(self._retrieved) > _KEPT_RETRIEVED:
             del self._retrieved[next(iter(self._retrieved))]
         return known
-
-    def former_vectors(self, op: FormerVectors) -> list[tuple[int, str, Embedding]]:
-        """Vectors that edits replaced."""
-        return self.ask(partial(event_log.former_vectors, op, DIALECT, self._previews))
 
     # The feed of indexes
 
@@ -584,10 +555,11 @@ class SqliteReader:
         # Of one set from the first chunk to the last, even if the other is searched by then
         with self._snapshot() as db:
             space, sets = space_of(db, namespace), self._sets(db)
-            names = [] if rows is not None else searched_names(db, space, sets)
+            names = [] if rows is not None else [*stored_names(db, space)]
         if rows is None:
-            for name in names:
-                yield from self._all_vectors(space, name, sets.stored_name(name))
+            for name, stored in sorted((sets.searched_name(kept) or "", kept) for kept in names):
+                if name:
+                    yield from self._all_vectors(space, name, stored)
             return
         vectors: dict[str, list[tuple[int, bytes]]] = {}
         for part in chunks(rows):
@@ -616,41 +588,13 @@ class SqliteReader:
         self, namespace: str, ids: Sequence[str] | None = None
     ) -> list[tuple[str, str, str, float]]:
         """Links, all or from and to some ids, as (source, target, type, created_at in seconds)."""
-        rows = self._linked("source, target, type, created_at", namespace, ids)
-        sound = [row for row in rows if all(map(isinstance, row, (str, str, str, float)))]
-        if len(sound) < len(rows):
-            lost = len(rows) - len(sound)
+        [links] = self.ask(lambda send: send(select_links(namespace, ids)))
+        kinds = (str, str, str, float, float)
+        sound = [link[:4] for link in links if all(map(isinstance, link, kinds))]
+        if len(sound) < len(links):
+            lost = len(links) - len(sound)
             _log.warning("%s: %d damaged links left out; see `salience doctor`", self.path, lost)
         return sound
-
-    def _linked(
-        self, what: str, namespace: str, ids: Sequence[str] | None
-    ) -> list[tuple[Any, ...]]:
-        """Columns of links, all or from and to some ids, by source, target and type."""
-        select = f"SELECT {what} FROM links WHERE space = ?"
-        with self._reading() as db:
-            space = space_of(db, namespace)
-            if ids is None:
-                return db.execute(f"{select} ORDER BY source, target, type", (space,)).fetchall()
-            links: set[tuple[Any, ...]] = set()
-            for part in chunks(ids):
-                marks = placeholders(part)
-                links.update(db.execute(f"{select} AND source IN ({marks})", (space, *part)))
-                # Without statistics SQLite would read all links of the namespace.
-                indexed = select.replace("FROM links", "FROM links INDEXED BY links_by_target")
-                links.update(db.execute(f"{indexed} AND target IN ({marks})", (space, *part)))
-        return sorted(links)
-
-    def dimensions(self, op: Dimensions) -> dict[str, int]:
-        """The length of the vectors of these names, of those that there are."""
-        with self._snapshot() as db:
-            space, sets = space_of(db, op.namespace), self._sets(db)
-            names = searched_names(db, space, sets) if op.names is None else op.names
-            return vector_dimensions(db, op.namespace, names, sets)
-
-    find_by_hash = _asked(find_by_hash)
-    notes = _asked(notes)
-    read_keys = _asked(read_keys)
 
 
 def _all_rows(db: sqlite3.Connection, select: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:

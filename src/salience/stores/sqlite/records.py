@@ -58,8 +58,10 @@ from salience.stores.sqlite.connection import (
 from salience.stores.sqlite.dialect import (
     DIALECT,
     Sender,
+    log_uses,
     note_changes,
     reload_indexes,
+    update_accesses,
 )
 from salience.stores.sqlite.open_files import (
     OPEN_FILES,
@@ -68,20 +70,14 @@ from salience.stores.sqlite.open_files import (
     next_state,
     only_user,
 )
-from salience.stores.sqlite.reader import ALL_NAMESPACES, SqliteReader
+from salience.stores.sqlite.reader import ALL_NAMESPACES, FileRows, SqliteReader
 from salience.stores.sqlite.row_checksums import (
     damage_in_sample,
 )
 from salience.stores.sqlite.snapshots import Snapshots, remove_snapshots
-from salience.stores.sqlite.writes import (
-    IN_LOG,
-    OVERWRITTEN,
-    REWRITTEN,
-    log_uses,
-    update_accesses,
-)
 from salience.stores.tables import event_log, vector_sets
 from salience.stores.tables.commands import Abandon, Call, Send
+from salience.stores.tables.reader import TableReader
 from salience.stores.tables.writer import TableWriter
 
 T = TypeVar("T")
@@ -90,6 +86,19 @@ _LEAST_ROOM = 1 << 20  # bytes of a disk; with less, some writes fail, sooner or
 _MAX_USER_VERSION = 2**31 - 1  # the largest number that SQLite's user_version holds
 _ERASE_WAIT_MS = 500  # that an erasure waits for others to finish reading
 _REWRITE_WAIT_MS = 30_000
+OVERWRITTEN = (
+    "The freed pages of the file are overwritten (secure_delete), and its write-ahead log is "
+    "emptied; no snapshot of an index has it. Where SQLite has split a page before, a copy of a "
+    "short text may be left in it; rewrite=True leaves none."
+)
+IN_LOG = (
+    "The freed pages of the file are overwritten (secure_delete). Another process reads an older "
+    "state in the write-ahead log, so the text is in that until somebody writes after it has ended."
+)
+REWRITTEN = (
+    "The file was rewritten: its schema cookie has moved on, it has no free page, its "
+    "write-ahead log is empty, and there is no snapshot of an index."
+)
 
 
 class SqliteRecords(SqliteReader, TableWriter):
@@ -229,7 +238,7 @@ class SqliteRecords(SqliteReader, TableWriter):
             records._is_shared = True
         else:
             records = SqliteRecords(self.path, read_only=True)
-        records._previews = True
+        records.tables = TableReader(FileRows(), DIALECT, previews=True)
         records.snapshots = None
         return records
 

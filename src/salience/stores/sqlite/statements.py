@@ -10,9 +10,8 @@ from itertools import chain
 from typing import Any
 from zlib import crc32
 
-from salience.language.passages import is_vector_name
 from salience.retrieval.operations import Order, Place
-from salience.retrieval.vector_sets import VectorSets
+from salience.retrieval.vector_sets import OTHER, VectorSets
 
 
 def checksum(*values: Any) -> int:
@@ -135,33 +134,29 @@ def vector_sets(db: sqlite3.Connection) -> VectorSets:
 
 
 def vector_dimensions(
-    db: sqlite3.Connection, namespace: str, names: Iterable[str], sets: VectorSets
-) -> dict[str, int]:
-    """The length of a namespace's searched vectors of some names.
+    db: sqlite3.Connection, namespace: str, names: Iterable[str] | None
+) -> list[tuple[str, int]]:
+    """The stored names and the lengths of a namespace's vectors of some names or all.
 
     It is that of most of a few, the largest if as many have another: one of them may be damaged.
     """
-    dimensions = {}
-    for name in names:
+    [space] = db.execute("SELECT max(space) FROM spaces WHERE name = ?", (namespace,)).fetchone()
+    stored = [kept for name in names or () for kept in (name, f"{OTHER}{name}")]
+    dimensions = []
+    for name in stored if names is not None else stored_names(db, space):
         row = db.execute(
             "SELECT size / 2 FROM (SELECT length(vector) AS size, typeof(vector) AS type "
-            "FROM vectors JOIN spaces USING (space) WHERE spaces.name = ? AND vectors.name = ? "
-            "LIMIT 9) WHERE type = 'blob' AND size > 0 AND size % 2 = 0 "
+            "FROM vectors WHERE space = ? AND name = ? LIMIT 9) "
+            "WHERE type = 'blob' AND size > 0 AND size % 2 = 0 "
             "GROUP BY size ORDER BY count(*) DESC, size DESC LIMIT 1",
-            (namespace, sets.stored_name(name)),
+            (space, name),
         ).fetchone()
         if row:
-            dimensions[name] = int(row[0])
+            dimensions.append((name, int(row[0])))
     return dimensions
 
 
-def searched_names(db: sqlite3.Connection, space: int, sets: VectorSets) -> list[str]:
-    """The names of the vectors of a namespace that are searched, ascending."""
-    names = map(sets.searched_name, _stored_names(db, space))
-    return sorted(name for name in names if name is not None)
-
-
-def _stored_names(db: sqlite3.Connection, space: int) -> Iterator[str]:
+def stored_names(db: sqlite3.Connection, space: int) -> Iterator[str]:
     """The names under which a namespace keeps vectors, each looked up in the index."""
     name = ""
     while row := db.execute(
@@ -180,21 +175,6 @@ def rows_of(
         "ORDER BY row LIMIT ?",
         (space, stored_name, after, limit),
     ).fetchall()
-
-
-def rows_without(
-    db: sqlite3.Connection, space: int, stored_name: str, after: int, limit: int
-) -> list[int]:
-    """The first rows of a namespace above `after` that have no vector of a stored name."""
-    is_of_passages = is_vector_name(VectorSets.plain_name(stored_name))
-    long_only = "AND passages IS NOT NULL " if is_of_passages else ""
-    cursor = db.execute(
-        f"SELECT row FROM memories WHERE space = ? AND row > ? {long_only}AND NOT EXISTS "
-        "(SELECT 1 FROM vectors WHERE vectors.space = memories.space AND name = ? "
-        "AND vectors.row = memories.row) ORDER BY row LIMIT ?",
-        (space, after, stored_name, limit),
-    )
-    return [row for (row,) in cursor]
 
 
 def vectors_by_row(

@@ -27,6 +27,10 @@ FRAGMENTS = {
     "any_text": ("= ANY(%s::text[])", "IN (SELECT value FROM json_each(?))"),
     "any_number": ("= ANY(%s::bigint[])", "IN (SELECT value FROM json_each(?))"),
     "any_row": ("= ANY(%s::integer[])", "IN (SELECT value FROM json_each(?))"),
+    "of_rows": (  # a file numbers the rows of all namespaces together
+        'namespace = %s AND "row" = ANY(%s::integer[])',
+        "? IS NOT NULL AND row IN (SELECT value FROM json_each(?))",
+    ),
     "text": ("%s::text", "?"),
     "json": ("%s::json", "?"),
     "payload": ("payload::text", "payload"),

@@ -56,8 +56,8 @@ class Dialect(Protocol):
         They are by namespace; `heads` are the answers to `enter`.
         """
 
-    def select_dimensions(self, namespace: str, names: Sequence[str]) -> Command:
-        """Read the stored names and the lengths of vectors of some names."""
+    def select_dimensions(self, namespace: str, names: Sequence[str] | None) -> Command:
+        """Read the stored names and the lengths of vectors of some names or all, of either set."""
 
     def replace(self, table: str, rows: Sequence[Sequence[Any]]) -> list[Command]:
         """Write rows in the place of those with their keys."""

@@ -9,7 +9,7 @@ from typing import Any
 from salience.lazily import dataclass, field, replace
 from salience.records.events import Event, edit_event, link_event, unlink_event, write_event
 from salience.records.record import Draft, Edit, MemoryRecord
-from salience.retrieval.operations import OWNER_FIELDS, FindByHash, KeyOfOwner, Put
+from salience.retrieval.operations import OWNER_FIELDS, KeyOfOwner, Put
 from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
 from salience.stores.tables.commands import Abandon, Command, Many, Send, shared, worded
@@ -290,22 +290,6 @@ def _add_memory(
     batch.add(draft, values, handed, lost, dialect)
     if op.past is None:
         batch.log_entries.append((values["sequence"], event))
-
-
-def find_by_hash(op: FindByHash, send: Send) -> dict[int, tuple[int, ...]]:
-    """Rows by a hash of their text, outside of any session, or of the attribute they state."""
-    [found] = send(
-        shared(
-            f"SELECT {op.column}, $row FROM memories "
-            f"$memories_by_{op.column.removesuffix('_key')} WHERE $own "
-            f"AND {op.column} $any_number",
-            (op.namespace, list(op.keys)),
-        )
-    )
-    rows: dict[int, tuple[int, ...]] = {}
-    for key, row in sorted(found):
-        rows[key] = (*rows.get(key, ()), row)
-    return rows
 
 
 def _link_events(batch: NamespaceBatch, op: Put) -> Iterator[LogEntry]:

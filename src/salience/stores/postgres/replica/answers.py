@@ -24,6 +24,7 @@ from salience.stores.postgres.replica.large_namespace import LargeNamespace
 from salience.stores.postgres.replica.manager import ReplicaManager
 from salience.stores.postgres.replica.replica import LinkTable, Replica
 from salience.stores.tables.commands import Send
+from salience.stores.tables.reader import select_links
 
 _SUPPLIED_AT_ONCE = 50_000  # memories whose columns are read in one round trip
 _NOT_INDEXED = ("id", "content", "metadata")
@@ -150,7 +151,7 @@ class Replicas(ReplicaManager):
         if missing.links:
             rows = replica.index.table.rows
             ids = None if large is None else replica.index.ids_of(rows)
-            [links] = send(feed.select_links(namespace, ids))
+            [links] = send(select_links(namespace, ids))
         else:
             request, counter = replica.request(missing.names), replica.watermark.counter
             rows_asked = missing.rows if large is None else missing.rows or large.rows()

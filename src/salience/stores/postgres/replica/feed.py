@@ -344,13 +344,3 @@ def select_changes(namespace: str, since: Watermark, until: Watermark) -> Statem
         "AND kind <> 'patched' ORDER BY \"row\"",
         (namespace, since.version, until.version),
     )
-
-
-def select_links(namespace: str, ids: Sequence[str] | None = None) -> Statement:
-    """Read the links of a namespace, those from and to some memories or all."""
-    clause = "" if ids is None else " AND (source = ANY(%s::text[]) OR target = ANY(%s::text[]))"
-    return Statement(
-        f"SELECT source, target, type, created_at, weight FROM links WHERE namespace = %s{clause} "
-        "ORDER BY source, target, type",
-        (namespace,) if ids is None else (namespace, ids, ids),
-    )

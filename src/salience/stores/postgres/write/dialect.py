@@ -180,7 +180,7 @@ class PostgresDialect:
             send(*(self.advance(name, last) if last else ()))
         return {name: (itertools.count(counter + 1), None) for name, [[counter]] in heads.items()}
 
-    def select_dimensions(self, namespace: str, names: Sequence[str]) -> Statement:
+    def select_dimensions(self, namespace: str, names: Sequence[str] | None) -> Statement:
         """See `Dialect.select_dimensions`."""
         return select_dimensions(namespace, names)
 
