@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from salience.records.fields import FIELDS
 from salience.records.filters import Filter, filter_fields, passes
 from salience.records.record import Embedding
-from salience.records.tombstones import Tombstone
 from salience.stores import codec
 from salience.stores.access_queue import AccessTimes, Use
 from salience.stores.sqlite.row_checksums import DERIVED, Insert, checksum_of
@@ -35,7 +34,7 @@ from salience.stores.tables.commands import (
     shared,
     worded,
 )
-from salience.stores.tables.dialect import NewRow, lock
+from salience.stores.tables.dialect import COLUMNS, KEYS, NewRow, lock
 from salience.stores.tables.event_log import last_tombstone
 
 CHANGES_KEPT = 200_000
@@ -44,23 +43,10 @@ _PATCH_MAX_ROWS = 10_000  # rows patched at once, beyond which indexes are reloa
 _VALUES_OF_MEMORIES = ("row", "sequence", *FIELDS, *DERIVED)
 _values_of_memory = itemgetter(*_VALUES_OF_MEMORIES)
 _INSERTS = {
+    **{table: Insert(table) for table in ("spaces", *COLUMNS)},
     "memories": Insert("memories", ("space", *_VALUES_OF_MEMORIES, "derived_by")),
-    "vectors": Insert("vectors", ("space", "name", "row", "vector")),
-    "spaces": Insert("spaces", ("space", "name")),
-    "events": Insert(
-        "events", ("space", "seq", "memory", "type", "at", "actor", "session", "payload")
-    ),
-    "erasures": Insert("erasures", Tombstone._fields),
-    "former_vectors": Insert("former_vectors", ("space", "memory", "event", "name", "vector")),
 }
-_REPLACES = {
-    "meta": Insert("meta", ("key", "value"), "REPLACE"),
-    "notes": Insert("notes", ("space", "key", "value"), "REPLACE"),
-    "links": Insert(
-        "links", ("space", "source", "target", "type", "weight", "created_at"), "REPLACE"
-    ),
-    "vectors": Insert("vectors", ("space", "name", "row", "vector"), "REPLACE"),
-}
+_REPLACES = {table: Insert(table, verb="REPLACE") for table in KEYS}
 _TERM_BYTES = " + ".join(f"coalesce(length({column_name(name)}), 0)" for name in codec.TERMS)
 
 
@@ -232,7 +218,7 @@ DIALECT = SqliteDialect()
 
 def _write(write: Insert, rows: Sequence[Sequence[Any]], db: sqlite3.Connection) -> None:
     """Write rows; a namespace in front of one is named by its number."""
-    if write.columns[0] == "space":
+    if write.names_namespace:
         spaces = {name: space_of(db, name) for name in {row[0] for row in rows}}
         rows = [(spaces[name], *rest) for name, *rest in rows]
     write(db, rows)

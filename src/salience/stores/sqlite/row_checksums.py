@@ -13,6 +13,7 @@ from salience.records.events import STATE
 from salience.records.fields import FIELDS, LEXICAL
 from salience.records.validation import composed, composed_json
 from salience.stores.sqlite.statements import checksum
+from salience.stores.tables.dialect import COLUMNS
 from salience.stores.tables.event_log import recounted, unmarked_continuations
 
 DERIVED = (
@@ -23,15 +24,13 @@ DERIVED = (
 _CONTENTS = tuple(name for name in FIELDS if name not in STATE)  # the rest follows from the log
 CHECKED = {
     "memories": ("space", "sequence", *_CONTENTS, *(name.replace(".", "_") for name in DERIVED)),
-    "vectors": ("space", "name", "row", "vector"),
-    "former_vectors": ("space", "memory", "event", "name", "vector"),
-    "events": ("space", "seq", "memory", "type", "at", "actor", "session", "payload"),
-    "links": ("space", "source", "target", "type", "weight", "created_at"),
-    "notes": ("space", "key", "value"),
+    **{
+        table: ("space", *names[1:]) if names[0] == "namespace" else names
+        for table, names in COLUMNS.items()
+    },
+    "erasures": COLUMNS["erasures"],  # which have a hash of the name
     "spaces": ("space", "name"),
-    "meta": ("key", "value"),
     "access_keys": ("id", "version", "entry"),
-    "erasures": ("namespace", "seq", "at", "actor", "kind", "memories", "ids", "key", "body"),
 }
 """The columns of each table whose values its checksums are of, in order."""
 _BYTES = frozenset(
@@ -78,8 +77,9 @@ class Insert:
     An interrupt in a function that SQLite calls would be lost, and come back as an error of SQLite.
     """
 
-    def __init__(self, table: str, columns: Sequence[str], verb: str = "INSERT") -> None:
-        self.columns = names = [name.replace(".", "_") for name in columns]
+    def __init__(self, table: str, columns: Sequence[str] = (), verb: str = "INSERT") -> None:
+        names = [name.replace(".", "_") for name in columns or CHECKED[table]]
+        self.names_namespace = names[0] == "space"
         self.statement = (
             f"{verb} INTO {table} ({', '.join(names)}, checksum) "
             f"VALUES ({', '.join('?' * (len(names) + 1))})"

@@ -9,11 +9,24 @@ from typing import Any, NamedTuple, Protocol
 from salience.records.fields import FIELDS
 from salience.records.filters import Filter
 from salience.records.record import Embedding, MemoryRecord
+from salience.records.tombstones import Tombstone
 from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
 from salience.stores.tables.commands import Command, Send, Statement, shared
 
 _STORED_COLUMNS = ("row", "sequence", *FIELDS)
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "events": ("namespace", "seq", "memory", "type", "at", "actor", "session", "payload"),
+    "vectors": ("namespace", "name", "row", "vector"),
+    "former_vectors": ("namespace", "memory", "event", "name", "vector"),
+    "links": ("namespace", "source", "target", "type", "weight", "created_at"),
+    "notes": ("namespace", "key", "value"),
+    "erasures": Tombstone._fields,
+    "meta": ("key", "value"),
+}
+"""The columns of tables, in the order of the rows that are written to them."""
+KEYS = {"vectors": 3, "links": 4, "notes": 2, "meta": 1}
+"""The tables of which rows are replaced, and how many of their columns are the key."""
 SELECT_SETS = shared("SELECT key, value FROM meta WHERE key IN ('embedder', 'vectors')")
 
 

@@ -26,7 +26,7 @@ from salience.stores.postgres.sql.filters import compile_filter
 from salience.stores.postgres.sql.vectors import select_dimensions
 from salience.stores.postgres.wire.types import vector_matrix
 from salience.stores.tables.commands import Command, Copy, Many, Send, Statement
-from salience.stores.tables.dialect import NewRow
+from salience.stores.tables.dialect import COLUMNS, KEYS, NewRow
 from salience.stores.tables.event_log import last_tombstone
 
 _INSERT_MAX_ROWS = 24  # up to so many, rows share a round trip instead of going by COPY
@@ -38,6 +38,14 @@ _COLUMN_TYPES = {
     "times": "float8[]",
     "json": "text",
 }
+_OTHER_TYPES = {
+    **dict.fromkeys(("row", "memory", "memories"), "int4"),
+    **dict.fromkeys(("seq", "event"), "int8"),
+    **dict.fromkeys(("at", "weight", "created_at"), "float8"),
+    "vector": "halfvec",
+    "ids": "bytea",
+}
+"""The types of columns that are no texts."""
 _COLUMNS: dict[str, dict[str, str]] = {
     "memories": {
         "namespace": "text",
@@ -47,44 +55,12 @@ _COLUMNS: dict[str, dict[str, str]] = {
         **DERIVED,
     },
     "words": {"namespace": "text", "row": "int4", **dict.fromkeys(TERMS, "bytea")},
-    "vectors": {"namespace": "text", "name": "text", "row": "int4", "vector": "halfvec"},
-    "events": {
-        "namespace": "text",
-        "seq": "int8",
-        "memory": "int4",
-        "type": "text",
-        "at": "float8",
-        "actor": "text",
-        "session": "text",
-        "payload": "text",
-    },
-    "erasures": {
-        "namespace": "text",
-        "seq": "int8",
-        "at": "float8",
-        "actor": "text",
-        "kind": "text",
-        "memories": "int4",
-        "ids": "bytea",
-        "key": "text",
-        "body": "text",
-    },
-    "former_vectors": {
-        "namespace": "text",
-        "memory": "int4",
-        "event": "int8",
-        "name": "text",
-        "vector": "halfvec",
+    **{
+        table: {name: _OTHER_TYPES.get(name, "text") for name in names}
+        for table, names in COLUMNS.items()
     },
 }
 """The columns of the tables to which rows are written, with their types."""
-_KEYS = {
-    "meta": (("key", "value"), 1),
-    "notes": (("namespace", "key", "value"), 2),
-    "links": (("namespace", "source", "target", "type", "weight", "created_at"), 4),
-    "vectors": (("namespace", "name", "row", "vector"), 3),
-}
-"""The columns of the tables whose rows are replaced, and how many are the key."""
 # Of a namespace that was erased meanwhile nothing is written, not even its name.
 _ADVANCE_CLOCK = (
     "INSERT INTO clocks AS c (namespace, seq) SELECT namespace, %s FROM spaces WHERE namespace = %s"
@@ -186,8 +162,7 @@ class PostgresDialect:
 
     def replace(self, table: str, rows: Sequence[Sequence[Any]]) -> list[Command]:
         """See `Dialect.replace`."""
-        names, keys = _KEYS[table]
-        columns = [f'"{name}"' for name in names]
+        columns, keys = [f'"{name}"' for name in COLUMNS[table]], KEYS[table]
         marks = ", ".join(["%s"] * len(columns))
         values = ", ".join(f"{name} = excluded.{name}" for name in columns[keys:])
         write = (
