@@ -19,49 +19,6 @@ _SELECT_PAGE = (
     f'{SELECT_MEMORIES} WHERE m.namespace = %s AND m."row" > %s ORDER BY m."row" '
     f"LIMIT {_PAGE_MEMORIES}"
 )
-Read = Callable[..., list[Any]]
-"""Answers statements about the namespace."""
-Mend = Callable[[Callable[[Send], None]], None]
-"""Runs what writes to the namespace."""
-
-
-class WordChecks:
-    """The checks of terms, features and keys."""
-
-    def __init__(self, namespace: str, read: Read, mend: Mend) -> None:
-        self._namespace = namespace
-        self._read = read
-        self._mend = mend
-
-    def stale_words(self) -> Iterator[Problem]:
-        """Memories whose terms, features or keys are not those of their texts."""
-        found = list(self._found())
-        stale = [each for each in found if not isinstance(each, str)]
-        unreadable = [each for each in found if isinstance(each, str)]
-        if stale:
-            finding = stale_words(len(stale), [each.id for each in stale[:EXAMPLES]])
-            yield Problem(finding, partial(self._mend, partial(self._renew, stale)))
-        if unreadable:
-            problem = f"{len(unreadable):,} memories cannot be read"
-            examples = tuple(unreadable[:EXAMPLES])
-            remedy = "correct the values, or restore the database from a dump (pg_restore)"
-            yield Problem(Finding("memories", problem, len(unreadable), examples, remedy))
-
-    def _found(self) -> Iterator[Found | str]:
-        """The memories that are found by something else, or cannot be read, page by page."""
-        rows, after = [()] * _PAGE_MEMORIES, 0
-        while len(rows) == _PAGE_MEMORIES:
-            [rows] = self._read(Statement(_SELECT_PAGE, (self._namespace, after)))
-            for row in rows:
-                found, after = Found.of(row), row[1]
-                if isinstance(found, str) or found.is_stale:
-                    yield found
-
-    def _renew(self, stale: Sequence[Found], send: Send) -> None:
-        """Set what memories are found by."""
-        send(*written(stale))
-
-
 _LAST_ROW = 'coalesce((SELECT max("row") FROM memories WHERE namespace = %s), 0)'
 _LIVING = "(SELECT count(*) FROM memories WHERE namespace = %s)"
 _LAST_EVENT = "coalesce((SELECT max(seq) FROM events WHERE namespace = %s), 0)"
@@ -79,14 +36,13 @@ class NamespaceChecks(RowChecks):
         self._connections = connections
         self._namespace = namespace
         self.values = (namespace,)
-        self._words = WordChecks(namespace, self._read, self._mend)
 
     def problems(self) -> Iterator[Problem]:
         """All problems, those first that others may come from."""
         yield from self.orphans()
         yield from self.odd_dimensions()
         yield from self._counters()
-        yield from self._words.stale_words()
+        yield from self._stale_words()
         yield from self.missing_vectors()
 
     # Reading and writing
@@ -99,7 +55,7 @@ class NamespaceChecks(RowChecks):
         [rows] = self._read(shared(sql, values))
         return rows
 
-    def _mend(self, work: Callable[[Send], None]) -> None:
+    def _mend(self, work: Callable[[Send], object]) -> None:
         """Lock the namespace and run work; whoever holds it reloads."""
         name = self._namespace
 
@@ -159,3 +115,27 @@ class NamespaceChecks(RowChecks):
                 (name, name),
             ),
         )
+
+    def _stale_words(self) -> Iterator[Problem]:
+        """Memories whose terms, features or keys are not those of their texts."""
+        found = list(self._found())
+        stale = [each for each in found if not isinstance(each, str)]
+        unreadable = [each for each in found if isinstance(each, str)]
+        if stale:
+            finding = stale_words(len(stale), [each.id for each in stale[:EXAMPLES]])
+            yield Problem(finding, partial(self._mend, lambda send: send(*written(stale))))
+        if unreadable:
+            problem = f"{len(unreadable):,} memories cannot be read"
+            examples = tuple(unreadable[:EXAMPLES])
+            remedy = "correct the values, or restore the database from a dump (pg_restore)"
+            yield Problem(Finding("memories", problem, len(unreadable), examples, remedy))
+
+    def _found(self) -> Iterator[Found | str]:
+        """The memories that are found by something else, or cannot be read, page by page."""
+        rows, after = [()] * _PAGE_MEMORIES, 0
+        while len(rows) == _PAGE_MEMORIES:
+            [rows] = self._read(Statement(_SELECT_PAGE, (self._namespace, after)))
+            for row in rows:
+                found, after = Found.of(row), row[1]
+                if isinstance(found, str) or found.is_stale:
+                    yield found
