@@ -263,13 +263,21 @@ class NamespaceIndex:
 
         `read` is that of `MemoryTable.edges`. Both ends are memories that pass the filter.
         """
+        ordinals = self.table.ordinals(rows)
+        is_many = self.table.has_many_links(ordinals[ordinals >= 0])
+        return self.edges_between(rows, where, read) if is_many else None
+
+    def edges_between(
+        self,
+        rows: Rows,
+        where: Filter | None,
+        read: Callable[[Sequence[str] | None], Sequence[StoredEdge]],
+    ) -> Edges:
+        """The links from and to rows, out of all; the rest is as for `edges_of_many`."""
         table, ordinals = self.table, self.table.ordinals(rows)
-        ordinals = ordinals[ordinals >= 0]
-        if not table.has_many_links(ordinals):
-            return None
         mask = table.mask(where)
         passing = np.ones(len(table), dtype=bool) if mask is None else mask
-        return table.edges(read).between(ordinals, passing, table.rows)
+        return table.edges(read).between(ordinals[ordinals >= 0], passing, table.rows)
 
     def edges_of_type(
         self, rows: Rows, type: str, read: Callable[[str], Sequence[StoredEdge]]

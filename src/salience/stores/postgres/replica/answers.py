@@ -11,18 +11,16 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from salience.records.fields import CHAT_CHUNKS, FIELDS, SESSION_CHUNK
 from salience.records.filters import Compare
 from salience.retrieval import operations
 from salience.retrieval.candidates import Candidates
-from salience.stores.index.namespace_index import NamespaceIndex
+from salience.retrieval.edges import Edges
 from salience.stores.postgres.replica import feed
 from salience.stores.postgres.replica.feed import MissingColumns
 from salience.stores.postgres.replica.large_namespace import LargeNamespace
 from salience.stores.postgres.replica.manager import ReplicaManager
-from salience.stores.postgres.replica.replica import LinkTable, Replica
+from salience.stores.postgres.replica.replica import Replica
 from salience.stores.tables.commands import Send
 from salience.stores.tables.reader import select_links
 
@@ -43,22 +41,15 @@ class Replicas(ReplicaManager):
             return op.namespaces
         return self._row_ids.namespaces(op.rows) if isinstance(op, operations.OfRows) else ()
 
-    def links_between(self, op: operations.LinksBetween) -> list[operations.Edge]:
-        links: list[operations.Edge] = []
+    def links_between(self, op: operations.LinksBetween) -> Sequence[operations.Edge] | Edges:
+        parts: list[Edges] = []
         with self._lock:
             for index, rows, _ in self._indexes_of(op.rows):
-                if index.namespace not in op.query.namespaces:
-                    continue
-                edges = self._links_of(index).of(rows)
-                if op.type is not None:
-                    edges = [edge for edge in edges if edge.type == op.type]
-                ends = np.array(sorted({end for edge in edges for end in edge[:2]}), dtype=np.int64)
-                passing = set(ends[index.table.passing(ends, op.query.where)].tolist())
-                links += [edge for edge in edges if passing.issuperset(edge[:2])]
-        return links
-
-    def _links_of(self, index: NamespaceIndex) -> LinkTable:
-        return self._replica(index.namespace).links
+                if index.namespace in op.query.namespaces:
+                    read = partial(self._replica(index.namespace).feed.edges, index.namespace)
+                    edges = index.edges_between(rows, op.query.where, read)
+                    parts.append(edges if op.type is None else edges.take(edges.type == op.type))
+        return parts[0] if len(parts) == 1 else [edge for part in parts for edge in part]
 
     def begin(self, batch: Sequence[operations.Op], send: Send) -> None:
         """Bring the indexes that some operations are asked of up to date, once a search."""

@@ -15,6 +15,7 @@ from salience.retrieval.vector_sets import VectorSets
 from salience.stores import codec
 from salience.stores.access_queue import Batch, overlay
 from salience.stores.index.change_feed import Changes
+from salience.stores.index.edge_table import StoredEdge
 from salience.stores.postgres.sql.columns import VERSION
 from salience.stores.postgres.wire.types import float_list, unpack_vectors
 from salience.stores.tables.commands import Statement
@@ -118,17 +119,20 @@ class ReplicaFeed:
 
     def links(self, namespace: str, ids: Sequence[str] | None = None) -> LinkTimes:
         """See `ChangeFeed.links`."""
-        links = self.links_by_weight(namespace)
-        if ids is None:
-            return [link[:4] for link in links]
-        wanted = set(ids)
-        return [link[:4] for link in links if not wanted.isdisjoint(link[:2])]
+        return [link[:4] for link in self._links(namespace, ids)]
 
-    def links_by_weight(self, namespace: str) -> Sequence[tuple[str, str, str, float, float]]:
-        """All links as (source, target, type, created_at, weight), by source, target and type."""
+    def edges(self, namespace: str, ids: Sequence[str] | None = None) -> Sequence[StoredEdge]:
+        """The same links as `MemoryTable.edges` reads them."""
+        return [(link[0], link[1], link[4], link[2]) for link in self._links(namespace, ids)]
+
+    def _links(
+        self, namespace: str, ids: Sequence[str] | None
+    ) -> Sequence[tuple[str, str, str, float, float]]:
+        """Links as (source, target, type, created_at, weight), by source, target and type."""
         if self.stored_links is None:
             raise MissingColumns(namespace, links=True)
-        return self.stored_links
+        wanted = set(ids or ())
+        return [link for link in self.stored_links if ids is None or wanted.intersection(link[:2])]
 
     def release(self) -> None:
         """Let go of the rows that the index has taken in."""

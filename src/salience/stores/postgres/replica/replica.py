@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from salience.records.events import ACCESSES
-from salience.retrieval.candidates import Rows
-from salience.retrieval.operations import Edge
 from salience.stores.access_queue import Batch
 from salience.stores.index.change_feed import Changes
 from salience.stores.index.namespace_index import NamespaceIndex
@@ -21,25 +19,6 @@ Pending = Callable[[str], Sequence[Batch]]
 
 class NotReplicated(LookupError):
     """A namespace has no replica any more: the server has to be asked."""
-
-
-class LinkTable:
-    """The links of a namespace, in their order, by the rows that they join."""
-
-    def __init__(self, links: Iterable[Sequence[Any]], row_of: Mapping[str, int]) -> None:
-        self._edges: list[Edge] = []
-        self._places: dict[int, list[int]] = {}
-        for source, target, type_, _, weight in links:
-            if source in row_of and target in row_of:
-                edge = Edge(row_of[source], row_of[target], weight, type_)
-                for end in dict.fromkeys(edge[:2]):
-                    self._places.setdefault(end, []).append(len(self._edges))
-                self._edges.append(edge)
-
-    def of(self, rows: Rows) -> list[Edge]:
-        """The links from and to some rows."""
-        places = {place for row in rows.tolist() for place in self._places.get(row, ())}
-        return [self._edges[place] for place in sorted(places)]
 
 
 class Replica:
@@ -61,21 +40,11 @@ class Replica:
         self.refreshes = 0
         self.offset = offset
         self._pending = pending
-        self._links: LinkTable | None = None
 
     @property
     def counts_accesses(self) -> bool:
         """True if the index has columns that accesses change."""
         return not set(self.index.table.patchable_columns).isdisjoint(ACCESSES)
-
-    @property
-    def links(self) -> LinkTable:
-        """The links of the namespace."""
-        if self._links is None:
-            rows = self.index.table.matching(None)
-            row_of = dict(zip(self.index.ids_of(rows), rows.tolist(), strict=True))
-            self._links = LinkTable(self.feed.links_by_weight(self.namespace), row_of)
-        return self._links
 
     def request(self, names: Sequence[str]) -> ColumnRequest:
         """A request for columns of its memories."""
@@ -106,7 +75,6 @@ class Replica:
         )
         self.index.table.refresh()
         self.feed.release()
-        self._links = None
 
 
 class Delta:
