@@ -64,7 +64,6 @@ class PostgresStore(TableWriter):
 
     def __init__(self, url: str, *, memory: int | None = None, previews: bool = False) -> None:
         self._memory_limit = memory_limit() if memory is None else memory
-        self._previews = previews
         self.database = Database(url)
         schema.open_database(self.database)
         self.connections = Connections(self.database)
@@ -97,11 +96,7 @@ class PostgresStore(TableWriter):
 
     def embedder(self) -> str | None:
         """The identity of the embedder that the stored vectors came from."""
-        select = Statement("SELECT value FROM meta WHERE key = 'embedder'")
-        if self._previews:
-            return self.connections.read(vector_sets.read_sets).beside
-        [rows] = self.connections.read(lambda send: send(select))
-        return rows[0][0] if rows else None
+        return self.connections.read(self._reader.embedder)
 
     def preview(self) -> PostgresStore:
         """A store of the same memories that searches the vectors beside the searched ones."""

@@ -29,7 +29,7 @@ from salience.retrieval.operations import (
     RowsById,
     Unembedded,
 )
-from salience.retrieval.vector_sets import VectorSets, VectorSetsFigures
+from salience.retrieval.vector_sets import VectorSetsFigures
 from salience.stores import codec
 from salience.stores.access_queue import AccessQueue, Batch, Use, overlay
 from salience.stores.index.change_feed import Changes, IndexVersion
@@ -44,16 +44,15 @@ from salience.stores.sqlite.dialect import DIALECT, Sender, space_of
 from salience.stores.sqlite.statements import (
     chunks,
     column_name,
-    embedder_of,
     page_clause,
     placeholders,
     rows_of,
     stored_names,
-    vector_sets,
     vectors_by_row,
 )
 from salience.stores.tables import event_log
 from salience.stores.tables.commands import Command, Send
+from salience.stores.tables.dialect import SELECT_SETS, parse_sets
 from salience.stores.tables.reader import ROWS_BY_ID, TableReader, select_links
 from salience.stores.tables.vector_sets import read_figures
 
@@ -159,13 +158,7 @@ class SqliteReader:
 
     def embedder(self) -> str | None:
         """Identity of the embedder of the stored vectors."""
-        with self._reading() as db:
-            return vector_sets(db).beside if self.tables.previews else embedder_of(db)
-
-    def _sets(self, db: sqlite3.Connection) -> VectorSets:
-        """The sets of vectors; with a preview, as if the one beside were searched."""
-        sets = vector_sets(db)
-        return sets.previewed() if self.tables.previews else sets
+        return self.ask(self.tables.embedder)
 
     def ask(self, work: Callable[[Send], T], namespaces: Sequence[str] = ()) -> T:
         """Run what only reads: each round trip sees one state of the file."""
@@ -305,7 +298,7 @@ class SqliteReader:
         catches up with those who write.
         """
         with self._snapshot() as db:
-            sets = vector_sets(db)
+            _, sets = parse_sets(*Sender(db)(SELECT_SETS))
             [last] = db.execute("SELECT value FROM counter").fetchone()
             key = op.namespace, sets.stored_name(op.name, beside=op.beside)
             dropped, after = self._embedded_up_to.get(key, (sets.dropped, 0))
@@ -554,7 +547,7 @@ class SqliteReader:
     ) -> Iterator[tuple[str, list[int], list[bytes]]]:
         # Of one set from the first chunk to the last, even if the other is searched by then
         with self._snapshot() as db:
-            space, sets = space_of(db, namespace), self._sets(db)
+            space, (_, sets) = space_of(db, namespace), self.tables.sets(*Sender(db)(SELECT_SETS))
             names = [] if rows is not None else [*stored_names(db, space)]
         if rows is None:
             for name, stored in sorted((sets.searched_name(kept) or "", kept) for kept in names):

@@ -37,9 +37,9 @@ from salience.closing import regular_file
 from salience.errors import StoreError
 from salience.stores.index.change_feed import Changes
 from salience.stores.index.snapshot import FORMAT, Saved, SnapshotFile, write
-from salience.stores.sqlite.dialect import space_of, write_meta
+from salience.stores.sqlite.dialect import Sender, space_of, write_meta
 from salience.stores.sqlite.open_files import fcntl
-from salience.stores.sqlite.statements import embedder_of, vector_sets
+from salience.stores.tables.dialect import SELECT_SETS, parse_sets
 
 if TYPE_CHECKING:
     from salience.stores.index.memory_table import MemoryTable
@@ -238,8 +238,8 @@ def _noted(db: sqlite3.Connection, space: int) -> list[Any] | None:
 def _about(db: sqlite3.Connection, namespace: str, columns: Sequence[str]) -> list[Any]:
     """All that a snapshot depends on besides the memories."""
     [schema] = db.execute("PRAGMA user_version").fetchone()
-    sets = vector_sets(db)
-    vectors = [embedder_of(db), sorted(sets.underscored), sets.dropped]
+    embedder, sets = parse_sets(*Sender(db)(SELECT_SETS))
+    vectors = [embedder, sorted(sets.underscored), sets.dropped]
     version = sys.modules["salience"].__version__  # imported by whoever imports this
     return [namespace, *columns, schema, vectors, sys.byteorder, version, FORMAT]
 

@@ -11,7 +11,7 @@ from typing import Any
 from zlib import crc32
 
 from salience.retrieval.operations import Order, Place
-from salience.retrieval.vector_sets import OTHER, VectorSets
+from salience.retrieval.vector_sets import OTHER
 
 
 def checksum(*values: Any) -> int:
@@ -118,19 +118,7 @@ def take_places(db: sqlite3.Connection, spaces: Sequence[int]) -> list[int]:
     return places
 
 
-# Vectors, and the embedders that they come from
-
-
-def embedder_of(db: sqlite3.Connection) -> str | None:
-    """Identity of the embedder of the vectors that are searched."""
-    row = db.execute("SELECT value FROM meta WHERE key = 'embedder'").fetchone()
-    return row[0] if row else None
-
-
-def vector_sets(db: sqlite3.Connection) -> VectorSets:
-    """The sets of vectors of the file."""
-    row = db.execute("SELECT value FROM meta WHERE key = 'vectors'").fetchone()
-    return VectorSets.from_json(row[0] if row else None)
+# Vectors
 
 
 def vector_dimensions(

@@ -51,6 +51,10 @@ class TableReader:
         embedder, sets = parse_sets(stored)
         return (sets.beside or embedder, sets.previewed()) if self.previews else (embedder, sets)
 
+    def embedder(self, send: Send) -> str | None:
+        """The identity of the embedder of the searched vectors."""
+        return self.sets(*send(SELECT_SETS))[0]
+
     def read_texts(self, op: operations.ReadTexts, send: Send) -> list[str | None]:
         """The contents of rows; nothing else of a memory is read, which takes a tenth."""
         select = "SELECT $row, content FROM memories WHERE $of_rows"
