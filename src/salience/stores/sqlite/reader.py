@@ -46,9 +46,7 @@ from salience.stores.sqlite.statements import (
     column_name,
     page_clause,
     placeholders,
-    rows_of,
     stored_names,
-    vectors_by_row,
 )
 from salience.stores.tables import event_log
 from salience.stores.tables.commands import Command, Send
@@ -557,11 +555,14 @@ class SqliteReader:
         vectors: dict[str, list[tuple[int, bytes]]] = {}
         for part in chunks(rows):
             with self._reading() as db:
-                by_row = vectors_by_row(db, part, space)
-            for row, by_name in by_row.items():
-                for stored, blob in by_name.items():
-                    if (searched := sets.searched_name(stored)) is not None:
-                        vectors.setdefault(searched, []).append((row, blob))
+                found = db.execute(
+                    f"SELECT row, name, vector FROM vectors WHERE row IN ({placeholders(part)}) "
+                    "AND +space = ? ORDER BY row",  # `+` keeps it from another index
+                    (*part, space),
+                ).fetchall()
+            for row, stored, blob in found:
+                if (searched := sets.searched_name(stored)) is not None:
+                    vectors.setdefault(searched, []).append((row, blob))
         for name in sorted(vectors):
             yield name, [row for row, _ in vectors[name]], [blob for _, blob in vectors[name]]
 
@@ -571,7 +572,11 @@ class SqliteReader:
         after = 0
         while True:
             with self._reading() as db:
-                rows = rows_of(db, space, stored, after, _READ_CHUNK_ROWS)
+                rows = db.execute(
+                    "SELECT row, vector FROM vectors WHERE space = ? AND name = ? AND row > ? "
+                    "ORDER BY row LIMIT ?",
+                    (space, stored, after, _READ_CHUNK_ROWS),
+                ).fetchall()
             if not rows:
                 return
             after = rows[-1][0]

@@ -152,29 +152,3 @@ def stored_names(db: sqlite3.Connection, space: int) -> Iterator[str]:
     ).fetchone():
         name = row[0]
         yield name
-
-
-def rows_of(
-    db: sqlite3.Connection, space: int, stored_name: str, after: int, limit: int
-) -> list[tuple[int, bytes]]:
-    """The first vectors of a stored name above row `after`, with ascending rows."""
-    return db.execute(
-        "SELECT row, vector FROM vectors WHERE space = ? AND name = ? AND row > ? "
-        "ORDER BY row LIMIT ?",
-        (space, stored_name, after, limit),
-    ).fetchall()
-
-
-def vectors_by_row(
-    db: sqlite3.Connection, rows: Sequence[int], space: int | None = None
-) -> dict[int, dict[str, bytes]]:
-    """The vectors of rows, of one namespace or of any, by row, ascending, and stored name."""
-    vectors: dict[int, dict[str, bytes]] = {}
-    for part in chunks(rows):
-        for row, stored_name, blob in db.execute(
-            f"SELECT row, name, vector FROM vectors WHERE row IN ({placeholders(part)}) "
-            "AND +space = ifnull(?, space) ORDER BY row",  # `+` keeps it from another index
-            (*part, space),
-        ):
-            vectors.setdefault(row, {})[stored_name] = blob
-    return vectors
