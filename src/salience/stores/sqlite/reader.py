@@ -295,7 +295,7 @@ class SqliteReader:
         Rows that have been found to have one are not read again, so that whoever makes vectors
         catches up with those who write.
         """
-        with self._snapshot() as db:
+        with self._snapshot() as db, translate_damage(self.path):
             _, sets = parse_sets(*Sender(db)(SELECT_SETS))
             [last] = db.execute("SELECT value FROM counter").fetchone()
             key = op.namespace, sets.stored_name(op.name, beside=op.beside)
