@@ -19,6 +19,7 @@ from salience.stores.postgres.reads import StoreReader
 from salience.stores.postgres.replica.answers import Replicas
 from salience.stores.postgres.store import PostgresStore
 from salience.stores.sqlite.records import SqliteRecords
+from salience.stores.tables.reader import TableReader
 
 OPENED: list[str] = []
 
@@ -187,7 +188,8 @@ def test_each_operation_is_answered_by_the_method_of_its_name() -> None:
     elsewhere = {
         op for op in asked if op.__name__ in ("Embed", "Extract", "Rerank", "Outside", "AsOf")
     }
-    for answering in ((EmbeddedStore, SqliteRecords), (StoreReader, Replicas, PostgresStore)):
+    file = (EmbeddedStore, SqliteRecords, TableReader)
+    for answering in (file, (StoreReader, Replicas, PostgresStore)):
         unanswered = {op for op in asked if not any(hasattr(each, op.method) for each in answering)}
         assert unanswered == elsewhere
 
