@@ -55,8 +55,8 @@ _PARAMETERS: dict[str, Schema] = {
     "Idempotency-Key": {
         "name": "Idempotency-Key",
         "in": "header",
-        "description": "A key of this request; a second one with it changes nothing, and gets "
-        "the answer of the first.",
+        "description": "A key of this request; a second one with it changes nothing, and "
+        "is told what the first did.",
         "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": r"^[!-~]+$"},
     },
     "fields": {
