@@ -61,8 +61,8 @@ class ExactIndex:
     def _extend(self) -> None:
         """Enter the values that are new."""
         places_of = defaultdict[str, list[int]](list)  # by texts as they are: many are the same
-        for place in range(self._indexed, len(self._values)):
-            for text in strings_in(self._values[place]):
+        for place, value in enumerate(self._values[self._indexed :], self._indexed):
+            for text in value if type(value) is tuple else strings_in(value):  # a tuple of texts
                 places_of[text].append(place)
         for text, own in places_of.items():
             known = self._places.setdefault(fold_name(text), own)
