@@ -136,14 +136,15 @@ def test_an_erasure_tells_again_what_is_gone_and_leaves_no_word_of_it(
         return client.request(method, path, json=body, headers=KEY)
 
     with serving(address) as client:
-        client.post("/memories", json={"id": "faro", "content": "Zephyrine lives in Faro."})
         new = {"id": "porto", "content": "Zephyrine lives in Oslo.", "user_id": "ana"}
         client.post("/memories", json=new, headers=KEY)
         text = {"content": "Quillon lives in Porto."}
         for _ in range(2):
             changed = client.patch("/memories/porto", json=text, headers=KEY)
             assert "Quillon" in changed.text
-        client.post("/supersede", json={"old": "faro", "new": "porto"}, headers=KEY)
+        for old in ("faro", "lagos"):  # which hold again
+            client.post("/memories", json={"id": old, "content": f"Zephyrine lives in {old}."})
+            client.post("/supersede", json={"old": old, "new": "porto"})
         client.post("/memories/porto/pin", json={}, headers=KEY)
         for id in () if body == {"all": True} else ("kept",):
             client.post("/memories", json={"id": id, "content": "Ben has a cello."})

@@ -37,14 +37,11 @@ class Erasing:
         """The same, by nobody who is named if that would be the user."""
         return replace(self, actor=None) if self.actor == user_id else self
 
-    @property
-    def note(self) -> dict[str, Any]:
-        """The part of the payload of its events that tells the key, if it has one."""
-        return {} if self.key is None else {"key": self.key, "body": self.body}
-
     def event(self, memories: int, seq: int) -> Event:
         """The tombstone as an event of a namespace, at a place in its log."""
-        payload: dict[str, Any] = {"erasure": self.kind, "memories": memories, **self.note}
+        payload: dict[str, Any] = {"erasure": self.kind, "memories": memories}
+        if self.key is not None:
+            payload |= {"key": self.key, "body": self.body}
         return Event("erase", None, self.at, self.actor, payload=payload, seq=seq)
 
 

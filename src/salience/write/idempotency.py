@@ -173,33 +173,31 @@ def erased_once(plan: Plan[T], once: Once, namespace: str) -> Plan[T]:
     Raises:
         InvalidInput: that was another erasure.
     """
-    before = yield from _events(once, namespace, _OF_ERASURES)
-    once.was_done = bool(before)
+    once.was_done = bool((yield from _events(once, namespace, ("erase",))))
 
     def sent(ops: Sequence[Op]) -> Plan[Sequence[Any]]:
         erasing = [op for op in ops if isinstance(op, Delete)]
         if not erasing:
             return (yield ops)
         answers: Sequence[Any] = [Erasure({}, {"memories": 0}, "")] * len(ops)
-        if not before or any(op.ids is None for op in erasing):
+        if not once.was_done or any(op.ids is None for op in erasing):
             answers = yield [_keyed(op, once) for op in ops]
-        events = yield from _events(once, namespace, _OF_ERASURES)
-        return [_with_earlier(each, events) for each in answers]
+        tombstones = yield from _events(once, namespace, ("erase",))
+        memories = sum(event.payload["memories"] for event in tombstones)
+        if all(not isinstance(each, Erasure) or each.memories >= memories for each in answers):
+            return answers
+        # What holds again is told right before the tombstone, with the same time.
+        after, at = max(0, tombstones[0].seq - _MOST_RESTORED), tombstones[0].at
+        log: Sequence[Event] = yield from ask(Events(namespace, types=("status",), after=after))
+        held = [each for each in log if each.at == at and each.payload.get("restored")]
+        restored = tuple(each.id for each in held if each.id is not None)
+        told = Erasure({"memories": memories}, {"memories": 0}, EARLIER, restored)
+        return [told if isinstance(each, Erasure) else each for each in answers]
 
     return (yield from _through(plan, sent))
 
 
-_OF_ERASURES: tuple[EventType, ...] = ("erase", "status")
-"""The types of the events with the key of an erasure: of what is gone, and what holds again."""
-
-
-def _with_earlier(answer: Any, events: Sequence[Event]) -> Any:
-    """The answer to an erasure, with all that was erased with its key."""
-    memories = sum(event.payload["memories"] for event in events if event.type == "erase")
-    if not isinstance(answer, Erasure) or answer.memories >= memories:
-        return answer
-    restored = tuple(event.id for event in events if event.id is not None)
-    return replace(answer, erased={"memories": memories}, disk=EARLIER, restored=restored)
+_MOST_RESTORED = 10_000  # events before a tombstone that are looked at
 
 
 def _through(plan: Plan[T], send: Callable[[Sequence[Op]], Plan[Sequence[Any]]]) -> Plan[T]:

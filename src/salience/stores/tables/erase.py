@@ -430,9 +430,9 @@ def _restoring(
     for event in reversed(events(Events(namespace, tuple(states)), send)):
         payloads.setdefault(event.id, []).append(event.payload)
     before = {id: _before(state, payloads.get(id, ())) for id, state in states.items()}
-    note = {"restored": True, **erasing.note}
+    at, actor = erasing.at, erasing.actor
     return tuple(
-        Event("status", id, erasing.at, erasing.actor, payload={"set": values, **note})
+        Event("status", id, at, actor, payload={"set": values, "restored": True})
         for id, values in before.items()
     )
 
