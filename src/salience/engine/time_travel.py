@@ -53,7 +53,7 @@ from salience.write.items import EMBEDDED_FIELDS, WriteContext, embedded_text, f
 
 READ_PAGE_ROWS = 10_000
 _WRITTEN_AT_ONCE = 2_000  # memories of the past; other threads run in between
-_MOVED_AT_LEAST, _MOVED_SHARE = 1_000, 3
+_MOVED_AT_LEAST, _MOVED_SHARE = 1_000, 2
 """Memories that may differ between two times, of which a past is moved from one to the other: so
 many, or one in so many. Beyond it, another past is built."""
 ReplacedVectors = Mapping[int, Mapping[str, Embedding]]
