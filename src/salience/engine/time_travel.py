@@ -198,7 +198,9 @@ class Past:
             return False
         for name, some in differing.items():
             if some != set():
-                yield from self._settle(name, at, scope, some, since[name][0])
+                events, end = since[name]
+                logged = [event for event in events if event.seq <= end]
+                yield from self._settle(name, at, scope, some, logged)
             log = self.logs[name]
             log.counted, log.waiting = log.visible(at), waiting[name]
         self.at, self._is_empty = at, False
@@ -312,10 +314,18 @@ def _contents_at(
 ) -> Plan[tuple[list[_PastMemory], tuple[Link, ...]]]:
     """Read the memories and links that a namespace held at a time, those of some ids or all.
 
-    For all, `log` is the whole log, which is emptied.
+    For all, `log` is the log as far as it is written, which is emptied.
     """
     chosen = None if ids is None else tuple(sorted(ids))
-    if chosen is not None:
+    if chosen is None:
+        records = yield from _present_records(namespace)
+    else:
+        records = yield from _records_of(namespace, chosen)
+    vectors_of, known_of = yield from _made_of_texts(namespace, [record.id for record in records])
+    # After all else: what happened to these meanwhile is in the log by then, and is undone, too.
+    if chosen is None:
+        log += yield from ask(Events(namespace, after=log[-1].seq if log else 0))
+    else:
         log = yield from ask(Events(namespace, chosen))
     undone = tuple(event.seq for event in log if event.type == "edit" and event.at > at)
     replaced = yield from ask(FormerVectors(namespace, None if chosen is None else undone))
@@ -324,17 +334,6 @@ def _contents_at(
         replaced_vectors.setdefault(seq, {})[name] = vector
     events_of, links = events_by_memory(log), _links_at(namespace, log, at)
     log.clear()
-    if chosen is None:
-        records = yield from _present_records(namespace)
-        chosen = tuple(record.id for record in records)
-        rows_of = yield from ask(RowsById(namespace, chosen))
-    else:
-        written = (id for id, events in events_of.items() if _is_written(visible_at(events, at)))
-        rows_of = yield from ask(RowsById(namespace, tuple(written)))
-        present_records = yield from ask(ReadRecords(np.array([*rows_of.values()], dtype=np.int64)))
-        records = [record for record in present_records if record is not None]
-    vectors_of = yield from _present_vectors(namespace, rows_of)
-    known_of = yield from _worked_out(rows_of)
     memories: list[_PastMemory] = []
     unembedded: list[Draft] = []
     records.reverse()
@@ -376,6 +375,37 @@ def _is_written(events: Iterable[Event]) -> bool:
 
 def _changes_text(edits: Iterable[Event]) -> bool:
     return any("content" in edit.payload.get("was", ()) for edit in edits)
+
+
+def _records_of(namespace: str, ids: tuple[str, ...]) -> Plan[list[MemoryRecord]]:
+    """The records of those memories that there are, each as it is at one time."""
+    records: list[MemoryRecord] = []
+    while ids:
+        rows_of = yield from ask(RowsById(namespace, ids))
+        found = yield from ask(ReadRecords(np.array([*rows_of.values()], dtype=np.int64)))
+        records += [record for record in found if record is not None]
+        # The others got another row meanwhile, or are gone.
+        ids = tuple(rows_of.keys() - {record.id for record in records})
+    return records
+
+
+def _made_of_texts(
+    namespace: str, ids: Sequence[str]
+) -> Plan[tuple[dict[str, dict[str, Embedding]], dict[str, dict[str, Any]]]]:
+    """The present vectors of memories, and `_worked_out`, by id; each of one row."""
+    vectors_of: dict[str, dict[str, Embedding]] = {}
+    known_of: dict[str, dict[str, Any]] = {}
+    left = tuple(ids)
+    while left:
+        rows_of = yield from ask(RowsById(namespace, left))
+        vectors = yield from _present_vectors(namespace, rows_of)
+        known = yield from _worked_out(rows_of)
+        rows_then = yield from ask(RowsById(namespace, tuple(rows_of)))
+        same = {id for id, row in rows_then.items() if row == rows_of[id]}
+        vectors_of |= {id: vectors[id] for id in same}
+        known_of |= {id: known[id] for id in same & known.keys()}
+        left = tuple(rows_then.keys() - same)
+    return vectors_of, known_of
 
 
 def _worked_out(rows_of: Mapping[str, int]) -> Plan[dict[str, dict[str, Any]]]:
