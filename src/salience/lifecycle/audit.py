@@ -348,8 +348,8 @@ def _named(name: str, progress: Progress) -> Callable[[int, int], None]:
 
 def _secrets(table: Candidates, texts: Sequence[str]) -> _Problems:
     """Memories that seem to hold a key or a password, without telling it."""
-    found = zip(_ids(table), map(secret_in, texts), strict=True)
-    return [(id, f"seems to hold a {kind}") for id, kind in found if kind is not None]
+    kinds = zip(_ids(table), map(secret_in, texts), strict=True)
+    return [(id, f"seems to hold a {kind}") for id, kind in kinds if kind is not None]
 
 
 def _erasing(problems: _Problems) -> tuple[Action, ...]:

@@ -113,7 +113,7 @@ def consolidate(
     """
     apply, everything = boolean("apply", apply), boolean("everything", everything)
     table = yield from _mergeable(scope, where)
-    seen = 0 if everything else since
+    last_row = 0 if everything else since
     last = int(table.rows.max(initial=0))
     owners = [places for places in _places_by_owner(table) if len(places) > MIN_OWNED_MEMORIES]
     total = sum(map(len, owners))
@@ -121,7 +121,7 @@ def consolidate(
     done = fresh = 0
     for places in owners:
         owned = table.take(places)
-        is_new = owned.rows > seen
+        is_new = owned.rows > last_row
         fresh += int(is_new.sum())
         if is_new.any():
             step = _progress_step(progress, done, total, len(places))

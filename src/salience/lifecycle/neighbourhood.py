@@ -74,14 +74,14 @@ def graph(
         NotFound: there is no memory `around`.
     """
     depth, limit = integer("depth", depth, *DEPTH), integer("limit", limit, *NODES)
-    wanted, has_entities = _types(types), boolean("entities", entities)
+    link_types, has_entities = _types(types), boolean("entities", entities)
     start = (yield from read_existing(around, namespace)).id
     steps = {start: 0}
     links: dict[tuple[str, str, str], Link] = {}
     outer: Sequence[str] = (start,)
     for step in range(1, depth + 2):  # the last one finds the links between the outermost
-        found: Sequence[Link] = yield from ask(LinksOf(namespace, tuple(outer)))
-        fresh = [each for each in found if each.type in wanted]
+        outer_links: Sequence[Link] = yield from ask(LinksOf(namespace, tuple(outer)))
+        fresh = [each for each in outer_links if each.type in link_types]
         links |= {(each.source, each.target, each.type): each for each in fresh}
         near = Counter(
             end for each in fresh for end in {each.source, each.target} if end not in steps
@@ -117,17 +117,17 @@ def graph(
     ]
     if not has_entities:
         return Graph(start, tuple(nodes), tuple(edges))
-    named = _entities(records, limit - len(nodes))
+    ids_by_name = _entities(records, limit - len(nodes))
     naming = [
         Link(namespace, id, name, ENTITY, 1.0, records[id].created_at)
-        for name, ids in named.items()
+        for name, ids in ids_by_name.items()
         for id in ids
     ][: limit - len(edges)]
     drawn = Counter(edge.target for edge in naming)
-    nearest = {name: min(steps[id] for id in ids) + 1 for name, ids in named.items()}
+    nearest = {name: min(steps[id] for id in ids) + 1 for name, ids in ids_by_name.items()}
     nodes += [
         Node(name, name, ENTITY, nearest[name], None, False, len(ids), len(ids) - drawn[name])
-        for name, ids in named.items()
+        for name, ids in ids_by_name.items()
     ]
     return Graph(start, tuple(nodes), (*edges, *naming))
 
@@ -144,10 +144,10 @@ def _entities(records: Mapping[str, MemoryRecord], most: int) -> dict[str, list[
 
 def _types(types: Any) -> Collection[str]:
     """The types of links to follow, all for None; InvalidInput for an unknown one."""
-    wanted = LINK_TYPES if types is None else texts("types", types)
-    for name in wanted:
+    names = LINK_TYPES if types is None else texts("types", types)
+    for name in names:
         if name not in LINK_TYPES:
             raise InvalidInput(
                 "types", f"there is no {shown(name)}", f"use {', '.join(LINK_TYPES)}"
             )
-    return wanted
+    return names

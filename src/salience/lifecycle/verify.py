@@ -139,8 +139,8 @@ def read_events(request: Events) -> Plan[EventPage]:
     """The plan of reading a page of events."""
     events: Sequence[Event] = yield from ask(request)
     last = events[-1].seq if events else request.after
-    shown = events if request.last is None else events[::-1]
-    return EventPage(tuple(shown), encode_event_cursor(last))
+    page = events if request.last is None else events[::-1]
+    return EventPage(tuple(page), encode_event_cursor(last))
 
 
 def history(id: str, namespace: str, limit: Any, cursor: str | None) -> Plan[History]:
@@ -175,12 +175,12 @@ def _versions(
     """The versions that a memory had while its events from `first` up to `last` happened."""
     edits = [at for at, event in enumerate(events) if _changes_content(event)]
     spans = pairwise((0, *edits, len(events)))
-    held = [(start, end) for start, end in spans if start < last and end > first]
+    overlapping = [(start, end) for start, end in spans if start < last and end > first]
     times = [event.at for event in events]
-    records = records_after(record, events, [end for _, end in held])
+    records = records_after(record, events, [end for _, end in overlapping])
     return tuple(
         RecordVersion(version.in_effect(), times[start], times[end] if end < len(times) else None)
-        for version, (start, end) in zip(records, held, strict=True)
+        for version, (start, end) in zip(records, overlapping, strict=True)
     )
 
 

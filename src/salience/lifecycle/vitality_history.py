@@ -99,8 +99,8 @@ def vitality_history(
         InvalidInput: `until` is before the first time.
     """
     yield from read_existing(id, namespace)
-    own, linking = yield [Events(namespace, (id,)), Events(namespace, types=("link",))]
-    life = _Life(own, (yield from _links_around(id, namespace, linking)))
+    events, linking = yield [Events(namespace, (id,)), Events(namespace, types=("link",))]
+    life = _Life(events, (yield from _links_around(id, namespace, linking)))
     first, last = since or life.written, until or now
     if first > last:
         raise InvalidInput("until", "is before the first time", "give a later one")
@@ -162,9 +162,9 @@ class _Life:
 
     def _table(self, times: Floats, read_at: Floats) -> Candidates:
         """The memory at some times, one a row, with what held at `read_at`; times are ages."""
-        own = np.searchsorted(self._since, read_at, side="right") - 1
+        places = np.searchsorted(self._since, read_at, side="right") - 1
         linked = np.searchsorted(self._linked_since, read_at, side="right") - 1
-        columns = {name: column[own] for name, column in self._own.items()}
+        columns = {name: column[places] for name, column in self._own.items()}
         columns |= {name: column[linked] for name, column in self._linked.items()}
         for name in (*_TIMES, "newest_link"):
             columns[name] = columns[name] - times
@@ -183,10 +183,10 @@ class _Life:
         """The vitality at some times, and the zones; NaN and None before it was written."""
         read_at = times if read_at is None else read_at
         values = self._score(_vital(), times, read_at)
-        own = np.searchsorted(self._since, read_at, side="right") - 1
+        places = np.searchsorted(self._since, read_at, side="right") - 1
         zones = [
             zone(value) if self._states[place]["status"] in PRUNED_STATUSES else None
-            for place, value in zip(own.tolist(), values.tolist(), strict=True)
+            for place, value in zip(places.tolist(), values.tolist(), strict=True)
         ]
         return values, zones
 
@@ -311,9 +311,9 @@ def _reached(id: str, log: Sequence[Event]) -> set[str]:
         near.setdefault(target, set()).add(source)
     reached, outer = {id}, [id]
     while outer:
-        found = near.get(outer.pop(), set()) - reached
-        reached |= found
-        outer += found
+        neighbours = near.get(outer.pop(), set()) - reached
+        reached |= neighbours
+        outer += neighbours
     return reached
 
 

@@ -165,20 +165,20 @@ class AccessQueue:
 
     def _take(self, namespace: str | None) -> dict[str, Batch]:
         """The batches to write next: what waits, after what could not be written before."""
-        taken = {}
+        batches = {}
         with self._lock:
             for name in list(self._batches) if namespace is None else [namespace]:
                 last, pending = self._batches.get(name, (Batch(), Batch()))
                 unwritten = last.uses if last.seq is None else []
                 if unwritten or pending.uses:
-                    taken[name] = Batch([*unwritten, *pending.uses])
+                    batches[name] = Batch([*unwritten, *pending.uses])
                     # Whoever has these already, to overlay reads, sees when they are written.
-                    last.taken = taken[name] if unwritten else last.taken
-                    pending.taken = taken[name]
-                    self._batches[name] = (taken[name], Batch())
+                    last.taken = batches[name] if unwritten else last.taken
+                    pending.taken = batches[name]
+                    self._batches[name] = (batches[name], Batch())
                 else:
                     self._batches.pop(name, None)
-        return taken
+        return batches
 
     def _forget_written(self, batches: Mapping[str, Batch]) -> None:
         """Drop batches that readers from now on need not overlay."""

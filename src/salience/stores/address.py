@@ -138,8 +138,8 @@ def unknown_store(url: str, others: Iterable[str] = ()) -> InvalidInput:
     `others` are schemes besides those of salience itself.
     """
     scheme, _, rest = url.partition(":")
-    meant = _MEANT.get(scheme.lower()) or _nearest(scheme, (*_SCHEMES, *others))
-    if meant == "sqlite":
+    guess = _MEANT.get(scheme.lower()) or _nearest(scheme, (*_SCHEMES, *others))
+    if guess == "sqlite":
         slashes = "//" if scheme.lower() == "file" or not rest.startswith("///") else "///"
         path = _masked(rest.removeprefix(slashes))
         problem = (
@@ -147,12 +147,12 @@ def unknown_store(url: str, others: Iterable[str] = ()) -> InvalidInput:
         )
         path = path or "agent.db"
         return InvalidInput("url", problem, f"write {SQLITE}{path}, or the path alone: {path}")
-    if meant == "ram":
+    if guess == "ram":
         return InvalidInput(
             "url", f"{shown(_masked(url))} is not the address of a store", "write ram://"
         )
-    if meant is not None:
-        right = "postgresql://user@host/database" if meant.startswith("postgres") else f"{meant}://"
+    if guess is not None:
+        right = "postgresql://user@host/database" if guess.startswith("postgres") else f"{guess}://"
         return InvalidInput("url", f"{scheme}:// is not the address of a store", f"write {right}")
     schemes = "".join(f", {other}://..." for other in others)
     return InvalidInput(

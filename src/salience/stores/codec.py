@@ -77,7 +77,7 @@ def list_values(values: Iterable[str | None]) -> list[tuple[str, ...]]:
     values = list(values)
     distinct = [*dict.fromkeys(values)]
     decoded = zip(distinct, _decode_all(distinct), strict=True)
-    lists = {value: tuple(own) if value else () for value, own in decoded}
+    lists = {value: tuple(items) if value else () for value, items in decoded}
     return [lists[value] for value in values]
 
 
@@ -248,17 +248,17 @@ def encode_draft(draft: Draft) -> dict[str, Any]:
     for name, encoder in _ENCODED_FIELDS:
         value = values[name]
         values[name] = None if value is None else encoder(value)
-    said = words(record.content)
-    known = draft.known
-    values["features"] = known.get("features") or feature_bytes(record.content, said)
+    content_words = words(record.content)
+    derived = draft.known
+    values["features"] = derived.get("features") or feature_bytes(record.content, content_words)
     values["greets"] = greeted(record.content) if record.session_id else None
     values["text_key"] = None if record.session_id else text_key(record.content)
-    states = "attribute_key" not in known
-    values["attribute_key"] = attribute_key(record.content) if states else known["attribute_key"]
+    states = "attribute_key" not in derived
+    values["attribute_key"] = attribute_key(record.content) if states else derived["attribute_key"]
     for name in LEXICAL:
         value = getattr(record, name)
         text = value if isinstance(value, str) else " ".join(value or ())
-        values[f"terms.{name}"] = term_bytes(text, said if name == "content" else None)
+        values[f"terms.{name}"] = term_bytes(text, content_words if name == "content" else None)
     values["passages"], values["terms.passages"] = passage_values(record.title, record.content)
     return values
 
@@ -289,7 +289,7 @@ def passage_values(title: str | None, content: str) -> tuple[str | None, bytes |
         return None, None
     texts = (passages.passage_text(span, title, content) for span in spans)
     terms = [term_ids(indexed_words(text)) for text in texts]
-    borders = [[*span, len(own)] for span, own in zip(spans, terms, strict=True)]
+    borders = [[*span, len(part)] for span, part in zip(spans, terms, strict=True)]
     return _JSON_ENCODER(borders), np.concatenate(terms).tobytes()
 
 

@@ -54,21 +54,21 @@ def copy(source: str, target: str, progress: Progress | None = None) -> tuple[Co
         EmbedderMismatch: the target's vectors come from another embedder.
     """
     report = progress or (lambda what, done, total: None)
-    one = open_store(source)
+    source_store = open_store(source)
     try:
-        other = open_store(target)
+        target_store = open_store(target)
         try:
             done: dict[str, Copied] = {}
             notes: dict[str, Mapping[str, str]] = {}
-            for namespace in one.batch([operations.ReadStats(())])[0]["namespaces"]:
-                copying = _NamespaceCopy(one, other, namespace, report)
+            for namespace in source_store.batch([operations.ReadStats(())])[0]["namespaces"]:
+                copying = _NamespaceCopy(source_store, target_store, namespace, report)
                 done[namespace], notes[namespace] = copying.run()
-            drive(parts.finish(notes), other.batch)
+            drive(parts.finish(notes), target_store.batch)
             return tuple(done.values())
         finally:
-            other.close()
+            target_store.close()
     finally:
-        one.close()
+        source_store.close()
 
 
 def erase_again(
@@ -78,8 +78,8 @@ def erase_again(
 
     The numbers of memories that were there, and of the erasures of users.
     """
-    own = {tombstone.place for tombstone in batch([operations.Tombstones()])[0]}
-    new = [tombstone for tombstone in known if tombstone.place not in own]
+    places = {tombstone.place for tombstone in batch([operations.Tombstones()])[0]}
+    new = [tombstone for tombstone in known if tombstone.place not in places]
     erased = 0
     names = batch([operations.ReadStats()])[0]["namespaces"]
     touched = {tombstone.namespace for tombstone in new}
@@ -128,9 +128,9 @@ class _NamespaceCopy:
         for chunk, done, total in _chunks(self._source, source):
             figures.add(chunk)
             plan = parts.write_parts(name, chunk, source.events, source.until, embedder)
-            taken = drive(plan, self._target.batch)
-            if taken:
-                raise StoreError(f"somebody else writes to the target: {taken[0]!r} is there")
+            conflicts = drive(plan, self._target.batch)
+            if conflicts:
+                raise StoreError(f"somebody else writes to the target: {conflicts[0]!r} is there")
             self._report(f"copying {name}", done, total)
         return figures.finished(), source.notes
 

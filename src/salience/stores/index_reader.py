@@ -85,13 +85,13 @@ def index_bytes() -> int:
     Raises:
         InvalidInput: that is no whole number above 0.
     """
-    given = os.environ.get("SALIENCE_INDEX_BYTES", "").strip()
-    if not given:
+    value = os.environ.get("SALIENCE_INDEX_BYTES", "").strip()
+    if not value:
         return _MAX_INDEX_BYTES
-    if not (given.isascii() and given.isdigit() and int(given)):
+    if not (value.isascii() and value.isdigit() and int(value)):
         remedy = "give a number of bytes above 0"
-        raise InvalidInput("SALIENCE_INDEX_BYTES", f"is {shown(given)}", remedy)
-    return int(given)
+        raise InvalidInput("SALIENCE_INDEX_BYTES", f"is {shown(value)}", remedy)
+    return int(value)
 
 
 class IndexBudget:
@@ -436,9 +436,9 @@ def _best_of_all(
         for id in index.table.ids_at(own)
     ]
     best = best_places(scores, lambda places: [keys[at] for at in places.tolist()], depth)
-    taken = np.zeros(len(scores), dtype=bool)
-    taken[best] = True
-    masks = np.split(taken, ends[:-1])
+    is_best = np.zeros(len(scores), dtype=bool)
+    is_best[best] = True
+    masks = np.split(is_best, ends[:-1])
     return [(own[mask], of[mask]) for (own, of), mask in zip(parts, masks, strict=True)]
 
 
@@ -469,11 +469,11 @@ def _spread(
 ) -> Floats:
     """The scores of what a route has found as a column, NaN for all else."""
     parts: list[Floats] = []
-    for (own, scores), all_here in zip(found, ordinals, strict=True):
-        if own is all_here:
+    for (matched, scores), all_here in zip(found, ordinals, strict=True):
+        if matched is all_here:
             parts.append(scores)
             continue
         column = np.full(len(all_here), np.nan)
-        column[all_here.searchsorted(own)] = scores
+        column[all_here.searchsorted(matched)] = scores
         parts.append(column)
     return parts[0] if order is None else np.concatenate(parts)[order]

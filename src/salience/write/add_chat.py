@@ -58,8 +58,8 @@ def add_chat(
     facets, parsed = parse_facets(facets), parse_messages(messages)
     if not parsed:
         raise InvalidInput("messages", "have no text of a user or an assistant")
-    named = "a function" if callable(facets) else facets
-    once = None if key is None else Once.of(key, (parsed, mode, named, common))
+    facets_name = "a function" if callable(facets) else facets
+    once = None if key is None else Once.of(key, (parsed, mode, facets_name, common))
     common = {"session_id": new_id() if once is None else session_of(once.key), **common}
     text("session_id", common["session_id"])
     for _ in range(reading.MAX_ATTEMPTS):

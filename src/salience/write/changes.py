@@ -42,24 +42,24 @@ def suggested(
     The `unread` ones are only earlier memories of others. `replaces` are the ids of what some of
     them supersede for certain, which is no earlier memory of those after them.
     """
-    read = {p: draft for p, draft in drafts.items() if p not in unread and _is_read(draft)}
-    if not read:
+    readable = {p: draft for p, draft in drafts.items() if p not in unread and _is_read(draft)}
+    if not readable:
         return {}
-    told = change.tells([draft.record.content for draft in read.values()])
+    scores = change.tells([draft.record.content for draft in readable.values()])
     telling = {
         place: score
-        for place, score in zip(read, told.tolist(), strict=True)
+        for place, score in zip(readable, scores.tolist(), strict=True)
         if score > _LEAST_TOLD
     }
     if not telling:
         return {}
-    tables = yield [_nearest(read[place], scope) for place in telling]
+    tables = yield [_nearest(readable[place], scope) for place in telling]
     rows = np.unique(np.concatenate([table.rows for table in tables]))
     stored = (yield from ask(ReadRecords(rows, sound=True))) if len(rows) else ()
     record_of = dict(zip(rows.tolist(), stored, strict=True))
     replaced_at = {id: place for place, id in replaces.items()}
     in_batch = _in_batch(telling, drafts, replaced_at)
-    found: dict[int, Suggestion] = {}
+    suggestions: dict[int, Suggestion] = {}
     for (place, score), table in zip(telling.items(), tables, strict=True):
         cosines = zip(table.rows.tolist(), table.floats("vector.score").tolist(), strict=True)
         near = in_batch[place] + [
@@ -67,13 +67,13 @@ def suggested(
             for row, cosine in cosines
             if (record := record_of[row]) is not None and replaced_at.get(record.id, place) >= place
         ]
-        newer = read[place].record
+        newer = readable[place].record
         older = _earlier(newer, near)
         chances = change.may_replace(newer.content, [record.content for record in older], score)
         if len(older) and chances.max() >= change.POSSIBLE:
             best = int(chances.argmax())
-            found[place] = (older[best].id, round(float(chances[best]), 3))
-    return found
+            suggestions[place] = (older[best].id, round(float(chances[best]), 3))
+    return suggestions
 
 
 def _is_read(draft: Draft) -> bool:
@@ -83,10 +83,10 @@ def _is_read(draft: Draft) -> bool:
     passing.
     """
     record, vector = draft.record, draft.vectors.get("content")
-    said = record.speaker is None or record.speaker.casefold() in USER_NAMES
+    by_user = record.speaker is None or record.speaker.casefold() in USER_NAMES
     is_short = record.title is None and len(record.content) <= MAX_CHARACTERS
     asks = record.content.rstrip().endswith(_QUESTION_MARKS)
-    return said and is_short and not asks and vector is not None and bool(vector.any())
+    return by_user and is_short and not asks and vector is not None and bool(vector.any())
 
 
 def _nearest(draft: Draft, scope: WriteContext) -> Collect:

@@ -291,14 +291,14 @@ def one_or_many(content: Any, fields: T) -> tuple[Any, T]:
         return content, fields
     if "role" in content:
         return [content], fields
-    own = dict(content)
-    if "content" not in own:
-        keys = ", ".join(shown(key) for key in own)
+    message = dict(content)
+    if "content" not in message:
+        keys = ", ".join(shown(key) for key in message)
         problem = f"is a mapping without content{f', of {keys}' if keys else ''}"
         raise InvalidInput("content", problem, 'write {"content": "...", ...}, or give the text')
-    if twice := sorted(own.keys() & fields.keys()):
+    if twice := sorted(message.keys() & fields.keys()):
         raise InvalidInput(twice[0], "is in the mapping, too", "give it once")
-    return own.pop("content"), cast("T", {**own, **fields})
+    return message.pop("content"), cast("T", {**message, **fields})
 
 
 def items_of(content: Any, fields: Mapping[str, Any]) -> tuple[list[dict[str, Any]], Once | None]:

@@ -238,8 +238,8 @@ class _ChunkWriter:
         if self._rules.policy.contradictions:
             yield from self._suggest(drafts, changes)
         names = {id: link_targets.target_names(d.record) for id, d in changes.drafts.items()}
-        made = yield from link_targets.resolve_names(self._scope.namespace, requested, names)
-        changes.links = [*upserts.links, *made]
+        resolved = yield from link_targets.resolve_names(self._scope.namespace, requested, names)
+        changes.links = [*upserts.links, *resolved]
         return changes
 
     def _named_records(self, fresh: Mapping[int, Item]) -> Plan[dict[str, MemoryRecord]]:
@@ -269,14 +269,14 @@ class _ChunkWriter:
     def _upserts(self, items: Mapping[int, Item], changes: _Changes) -> Plan[Upserts]:
         """Settle the items whose ids memories have."""
         rule, strict = self._rules.on_conflict, self._rules.strict
-        named = {place: item for place, item in items.items() if "id" in item.given}
-        if rule == "error" or not named:
+        with_id = {place: item for place, item in items.items() if "id" in item.given}
+        if rule == "error" or not with_id:
             return Upserts()
         if rule == "skip":
-            upserts = yield from upsert.skip(named, self._scope)
+            upserts = yield from upsert.skip(with_id, self._scope)
         else:
             upserts = yield from upsert.edit(
-                named, changes.records, self._scope, self._vector_of, strict=strict, rule=rule
+                with_id, changes.records, self._scope, self._vector_of, strict=strict, rule=rule
             )
         changes.outcomes |= upserts.outcomes
         changes.unlinks = tuple(upserts.unlinks)
@@ -288,9 +288,9 @@ class _ChunkWriter:
     def _drafts(self, items: Mapping[int, Item]) -> Plan[dict[int, tuple[Draft, Item]]]:
         """The drafts of new memories, each made once."""
         missing = [place for place in items if place not in self._embedded]
-        named = yield from with_entities([items[place] for place in missing])
-        made, problem = yield from embed_items(named, self._scope)
-        self._embedded.update(zip(missing, made, strict=True))
+        prepared = yield from with_entities([items[place] for place in missing])
+        vectors, problem = yield from embed_items(prepared, self._scope)
+        self._embedded.update(zip(missing, vectors, strict=True))
         self._problem = problem or self._problem
         return {place: self._embedded[place] for place in items}
 
@@ -381,14 +381,14 @@ class _ChunkWriter:
             for place, (draft, _) in drafts.items()
             if draft.record.id in changes.drafts
         }
-        known = {place for place in added if changes.outcomes[place].outcome != "ADDED"}
+        judged = {place for place in added if changes.outcomes[place].outcome != "ADDED"}
         replaces = {
             place: item.supersedes
             for place, (_, item) in drafts.items()
             if item.supersedes is not None
         }
-        found = yield from learned.suggested(added, known | replaces.keys(), replaces, self._scope)
-        for place, (old, chance) in found.items():
+        pairs = yield from learned.suggested(added, judged | replaces.keys(), replaces, self._scope)
+        for place, (old, chance) in pairs.items():
             new = added[place].record
             changes.supersessions.append(
                 parse_link(
@@ -409,13 +409,13 @@ class _ChunkWriter:
         """The links that wait for a name that a memory gets."""
         names = {id: link_targets.target_names(d.record) for id, d in changes.drafts.items()}
         for id, edit in changes.edits.items():
-            known = link_targets.target_names(edit.was) if edit.was is not None else frozenset()
-            names[id] = link_targets.target_names(edit.record) - known
+            former = link_targets.target_names(edit.was) if edit.was is not None else frozenset()
+            names[id] = link_targets.target_names(edit.record) - former
         created = {id: draft.record.created_at for id, draft in changes.drafts.items()}
-        found = yield from link_targets.pending_links_to(
+        pending = yield from link_targets.pending_links_to(
             self._scope.namespace, names, self._scope.now, created
         )
-        return found.without({link.key for link in changes.unlinks})
+        return pending.without({link.key for link in changes.unlinks})
 
 
 def _supersedes(new: str, old: str, scope: WriteContext) -> Plan[bool]:

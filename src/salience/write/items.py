@@ -142,12 +142,12 @@ def secret_of(texts: Iterable[str | None], scope: WriteContext) -> Secret | None
     """
     if scope.secrets == "keep":
         return None
-    found = next((kind for text in texts if text and (kind := secret_in(text))), None)
-    if found is not None and scope.secrets == "refuse":
-        problem = f"seems to hold a {found}, and this memory refuses secrets"
+    secret = next((kind for text in texts if text and (kind := secret_in(text))), None)
+    if secret is not None and scope.secrets == "refuse":
+        problem = f"seems to hold a {secret}, and this memory refuses secrets"
         remedy = 'leave it out, or open the memory with secrets="flag"'
         raise InvalidInput("content", problem, remedy)
-    return found
+    return secret
 
 
 @dataclass(frozen=True)
@@ -341,8 +341,8 @@ def _mappings(name: str, value: Any) -> list[Mapping[str, Any]]:
 
 def text_links(record: MemoryRecord, scope: WriteContext) -> list[Link]:
     """The links of a memory that its text names, as of now."""
-    named = _links_in(record)
-    return [parse_link(scope, record.id, link["target"], link["type"]) for link in named]
+    links = _links_in(record)
+    return [parse_link(scope, record.id, link["target"], link["type"]) for link in links]
 
 
 def _links_in(record: MemoryRecord) -> list[Mapping[str, Any]]:
@@ -351,11 +351,11 @@ def _links_in(record: MemoryRecord) -> list[Mapping[str, Any]]:
         return []
     names = linked_names(CODE.sub(" ", record.content))
     targets = dict.fromkeys(slug(name) or name for name in names)
-    own = {record.id, slug(record.title or "")}
+    own_names = {record.id, slug(record.title or "")}
     return [
         {"target": target, "type": "mentions"}
         for target in [*targets][:MAX_LINKS]
-        if target not in own and len(target) <= MAX_NAME_CHARACTERS
+        if target not in own_names and len(target) <= MAX_NAME_CHARACTERS
     ]
 
 

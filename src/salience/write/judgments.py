@@ -126,10 +126,10 @@ def feedback(
             "kind", f"there is no {shown(kind)}", f"use one of {', '.join(JUDGEMENTS)}"
         )
     reason = None if context is None else text("context", context, limit=MAX_REASON_CHARACTERS)
-    given = {} if reason is None else {"context": reason}
+    extra = {} if reason is None else {"context": reason}
     if kind == "reinforce":
-        return (yield from log_event(id, "reinforce", given, scope, session, if_version))
-    payload = {"feedback": kind, **given}
+        return (yield from log_event(id, "reinforce", extra, scope, session, if_version))
+    payload = {"feedback": kind, **extra}
     return (yield from log_event(id, "feedback", payload, scope, session, if_version))
 
 

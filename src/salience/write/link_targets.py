@@ -111,12 +111,12 @@ def followed(
     if {link.key for link in before} == {link.key for link in now}:
         return [], []
     former = {link.key for link in (yield from resolve_names(namespace, before, new))}
-    named = {link.key: link for link in (yield from resolve_names(namespace, now, new))}
+    resolved = {link.key: link for link in (yield from resolve_names(namespace, now, new))}
     sources = tuple({link.source: None for link in (*before, *now)})
     present = {link.key: link for link in (yield from ask(LinksOf(namespace, sources)))}
-    left = [link for key, link in present.items() if key in former - named.keys()]
+    left = [link for key, link in present.items() if key in former - resolved.keys()]
     brought = yield from brought_links(namespace, left)
-    gained = [link for key, link in named.items() if key not in {*former, *present}]
+    gained = [link for key, link in resolved.items() if key not in {*former, *present}]
     return gained, [link for link in left if link.key in brought]
 
 
@@ -135,7 +135,7 @@ def resolve_names(
     if not names:
         return list(links)
     id_of = yield from _ids_by_name(namespace, names)
-    new_id_of = {name: id for id, own in reversed([*new.items()]) for name in own}
+    new_id_of = {name: id for id, aliases in reversed([*new.items()]) for name in aliases}
     for target in names:
         id = new_id_of.get(target) or new_id_of.get(slug(target))
         if id is not None:

@@ -72,8 +72,8 @@ def read_records(namespace: str, ids: Sequence[str]) -> Plan[dict[str, MemoryRec
     for _ in range(MAX_ATTEMPTS):
         rows: Mapping[str, int] = yield from ask(RowsById(namespace, missing))
         if rows:
-            read = yield from ask(ReadRecords(np.array(sorted(rows.values()), dtype=np.int64)))
-            records.update((record.id, record) for record in read if record is not None)
+            stored = yield from ask(ReadRecords(np.array(sorted(rows.values()), dtype=np.int64)))
+            records.update((record.id, record) for record in stored if record is not None)
         missing = tuple(id for id in rows if id not in records)
         if not missing:  # else edits have given them other rows meanwhile
             return records
@@ -83,5 +83,5 @@ def read_records(namespace: str, ids: Sequence[str]) -> Plan[dict[str, MemoryRec
 def read_table(scope: WriteContext, where: Filter | None, names: Sequence[str]) -> Plan[Candidates]:
     """The plan of reading columns of the memories that pass a filter, by ascending row."""
     query = Query("", (scope.namespace,), scope.now.timestamp(), where=where)
-    found: Candidates = yield from ask(Collect(query, (MatchAll(),), None, tuple(names)))
-    return found
+    table: Candidates = yield from ask(Collect(query, (MatchAll(),), None, tuple(names)))
+    return table

@@ -139,17 +139,17 @@ def _changed(
         edit = yield from edit_of(record, changes, scope, vector_of)
         changed = edit.record
     names = link_targets.target_names(changed) - link_targets.target_names(record)
-    found = yield from link_targets.pending_links_to(scope.namespace, {id: names}, scope.now)
+    pending = yield from link_targets.pending_links_to(scope.namespace, {id: names}, scope.now)
     before, now = text_links(record, scope), text_links(changed, scope)
     gained, lost = yield from link_targets.followed(scope.namespace, before, now, {id: names})
-    links, unlinks = (*found.new, *gained), (*found.old, *lost)
-    brought = found.brought | {link.key for link in gained}
+    links, unlinks = (*pending.new, *gained), (*pending.old, *lost)
+    brought = pending.brought | {link.key for link in gained}
     put = Put((), links, unlinks, None, scope.actor, at=scope.now, brought=brought)
     if not in_place:
         put = replace(put, drafts=(edit,), embedder=scope.embedder)
-    elif found.new:
+    elif pending.new:
         put = replace(put, also=log)
-    if (yield from ask(log if in_place and not found.new else put)):
+    if (yield from ask(log if in_place and not pending.new else put)):
         return None
     if changed.content == record.content:
         return changed
@@ -271,27 +271,27 @@ def erase(op: Delete, *, rewrite: bool = False) -> Plan[ErasureReceipt]:
 def _naming(op: Delete) -> Plan[tuple[str, ...]]:
     """The ids of memories that name the user who is forgotten, and are not erased with him."""
     name = str(op.user_id)
-    named = Or(
+    naming = Or(
         (
             *(Compare(field, "contains", name) for field in _NAMING),
             *(Compare(field, "contains", name.casefold()) for field in _NAMING_LISTS),
         )
     )
     assert op.where is not None  # a user is forgotten by a filter
-    where = And((named, Not(op.where)))
+    where = And((naming, Not(op.where)))
     # In scripts without spaces between words there is no telling where a name ends.
     pattern = rf"(?<!\w){re.escape(name)}(?!\w)" if name.isascii() else re.escape(name)
     is_named = re.compile(pattern, re.IGNORECASE).search
-    found: list[str] = []
+    ids: list[str] = []
     after = None
-    while len(found) < _MAX_NAMING:
+    while len(ids) < _MAX_NAMING:
         listing = yield from ask(ListRecords(op.namespace, where, _MAX_NAMING, after=after))
         for record in listing.records:
             texts = [getattr(record, field) for field in _NAMING]
             lists = [element for field in _NAMING_LISTS for element in getattr(record, field)]
             if any(text and is_named(text) for text in (*texts, *lists)):
-                found.append(record.id)
+                ids.append(record.id)
         after = listing.last
         if after is None:
             break
-    return tuple(found[:_MAX_NAMING])
+    return tuple(ids[:_MAX_NAMING])

@@ -138,8 +138,8 @@ def skip(items: Mapping[int, Item], scope: WriteContext) -> Plan[Upserts]:
     """The plan of leaving out the items whose ids memories have."""
     ids = tuple(item.record.id for item in items.values())
     rows = yield from ask(RowsById(scope.namespace, ids))
-    taken = {p: item.record.id for p, item in items.items() if item.record.id in rows}
-    return Upserts({p: Added(id, "SKIPPED", "the id is taken", id) for p, id in taken.items()})
+    taken_ids = {p: item.record.id for p, item in items.items() if item.record.id in rows}
+    return Upserts({p: Added(id, "SKIPPED", "the id is taken", id) for p, id in taken_ids.items()})
 
 
 def edit(
@@ -160,12 +160,12 @@ def edit(
     result = Upserts()
     names = {i.record.id: link_targets.target_names(i.record) for i in items.values()}
     items = {place: item for place, item in items.items() if item.record.id in stored}
-    named = yield from with_entities([*items.values()])
+    prepared = yield from with_entities([*items.values()])
     if rule == "update":
-        named = yield from _with_kept_entities(named, stored)
+        prepared = yield from _with_kept_entities(prepared, stored)
     links_of = yield from _links_of(items.values(), stored, names, rule, scope)
     replacements: dict[int, Replacement] = {}
-    for place, (record, item) in zip(items, named, strict=True):
+    for place, (record, item) in zip(items, prepared, strict=True):
         old = stored[record.id]
         try:
             _check_owner(old, record)
@@ -186,8 +186,8 @@ def edit(
         else:
             result.outcomes[place] = Added(old.id, "SKIPPED", "nothing differs", old.id)
     texts = {words for each in replacements.values() for words in each.texts.values()}
-    made, result.problem = yield from embed_to_keep(sorted(texts - vector_of.keys()), scope)
-    vector_of |= made
+    new_vectors, result.problem = yield from embed_to_keep(sorted(texts - vector_of.keys()), scope)
+    vector_of |= new_vectors
     result.edits = {place: each.edit(vector_of) for place, each in replacements.items()}
     return result
 
@@ -206,8 +206,8 @@ def _with_kept_entities(
     old = [stored[record.id] for record, _ in named]
     extracted = yield from ask(Extract(tuple(map(entity_text, old))))
     return [
-        (new if item.named or was.entities == found else new.with_entities(was.entities), item)
-        for (new, item), was, found in zip(named, old, extracted, strict=True)
+        (new if item.named or was.entities == entities else new.with_entities(was.entities), item)
+        for (new, item), was, entities in zip(named, old, extracted, strict=True)
     ]
 
 
@@ -231,18 +231,18 @@ def _links_of(
     links = yield from link_targets.resolve_names(scope.namespace, requested, names)
     ids = tuple(item.record.id for item in items)
     present = {link.key: link for link in (yield from ask(LinksOf(scope.namespace, ids)))}
-    named = {link.key for link in links}
+    link_keys = {link.key for link in links}
     whole = {i.record.id for i in items if rule == "replace" or "links" in i.given}
     written = [link for id in ids for link in text_links(stored[id], scope)]
     former = yield from link_targets.resolve_names(scope.namespace, written, names)
     keys = {link.key for link in former} | {key for key in present if key[0] in whole}
-    lost = [link for key, link in present.items() if key in keys - named]
+    lost = [link for key, link in present.items() if key in keys - link_keys]
     brought = yield from link_targets.brought_links(scope.namespace, lost)
-    found: dict[str, tuple[list[Link], list[Link]]] = {id: ([], []) for id in ids}
+    changes: dict[str, tuple[list[Link], list[Link]]] = {id: ([], []) for id in ids}
     for link in links:
         if link.key not in present or present[link.key].weight != link.weight:
-            found[link.source][0].append(link)
+            changes[link.source][0].append(link)
     for link in lost:
         if link.key in brought:
-            found[link.source][1].append(link)
-    return found
+            changes[link.source][1].append(link)
+    return changes

@@ -159,11 +159,11 @@ class TimesColumn(Part):
         self, ordinals: NDArray[Any], naming: ValueLookup | None = None
     ) -> NDArray[np.float64]:
         places = self._places.view[ordinals]
-        taken = np.full((len(places), ACCESSES_KEPT), np.nan)
+        times = np.full((len(places), ACCESSES_KEPT), np.nan)
         if len(self._times):
             has_times = places >= 0
-            taken[has_times] = self._times.view[places[has_times]]
-        return taken
+            times[has_times] = self._times.view[places[has_times]]
+        return times
 
     def mask(self, operator: Operator, operand: Any, at: Places = ALL) -> Mask:
         raise TypeError("access times are not filtered by")
@@ -282,8 +282,8 @@ class CodedColumn(Part):
         """True for each code whose value passes a test, which is asked once of each that occurs."""
         if len(codes) >= len(self.distinct):
             return np.array([test(value) for value in self.distinct], dtype=bool)[codes]
-        asked, places = np.unique(codes, return_inverse=True)
-        return np.array([test(self.distinct[code]) for code in asked.tolist()], dtype=bool)[places]
+        unique, places = np.unique(codes, return_inverse=True)
+        return np.array([test(self.distinct[code]) for code in unique.tolist()], dtype=bool)[places]
 
     def only(self, ordinals: NDArray[Any]) -> CodedColumn:
         """The column of some memories, with the values that they have."""
@@ -298,8 +298,8 @@ class CodedColumn(Part):
 
     @property
     def nbytes(self) -> int:
-        own = 200 * len(self.distinct) if "distinct" in self.__dict__ else 0
-        return self._codes.nbytes + self._json.nbytes + own
+        distinct_bytes = 200 * len(self.distinct) if "distinct" in self.__dict__ else 0
+        return self._codes.nbytes + self._json.nbytes + distinct_bytes
 
 
 class TextsColumn(CodedColumn):
@@ -340,10 +340,10 @@ class TextsColumn(CodedColumn):
         """Enter the lists that are new."""
         for code in range(self._indexed, len(self.distinct)):
             texts = self.distinct[code] or ()
-            for spelling, one in zip(texts, folded(texts), strict=True):
-                if one not in self._spellings:
-                    self._names.append(one)
-                self._spellings.setdefault(one, {}).setdefault(spelling, []).append(code)
+            for spelling, name in zip(texts, folded(texts), strict=True):
+                if name not in self._spellings:
+                    self._names.append(name)
+                self._spellings.setdefault(name, {}).setdefault(spelling, []).append(code)
         if self._indexed < len(self.distinct):
             self._names.sort()
         self._indexed = len(self.distinct)

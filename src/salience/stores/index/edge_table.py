@@ -47,8 +47,8 @@ class EdgeTable:
         self, ids: Sequence[str], links: Sequence[StoredEdge], ordinal_of: Mapping[str, int]
     ) -> None:
         """Replace the links from some memories; `links` are those from and to them."""
-        wanted = set(ids)
-        fresh = EdgeTable([link for link in links if link[0] in wanted], ordinal_of)
+        changed = set(ids)
+        fresh = EdgeTable([link for link in links if link[0] in changed], ordinal_of)
         sources = [ordinal_of[id] for id in ids if id in ordinal_of]
         others = self._edges.take(~np.isin(self._edges.source, sources))
         self._missing |= fresh._missing
@@ -57,10 +57,10 @@ class EdgeTable:
 
     def between(self, ordinals: NDArray[np.int64], passing: NDArray[np.bool_], rows: Rows) -> Edges:
         """The links from and to some memories, both ends of which pass, by the rows of both."""
-        asked = np.zeros(len(passing), dtype=bool)
-        asked[ordinals] = True
+        selected = np.zeros(len(passing), dtype=bool)
+        selected[ordinals] = True
         source, target = self._edges.source, self._edges.target
         edges = self._edges.take(
-            (asked[source] | asked[target]) & passing[source] & passing[target]
+            (selected[source] | selected[target]) & passing[source] & passing[target]
         )
         return Edges(rows[edges.source], rows[edges.target], edges.weight, edges.type)

@@ -492,16 +492,16 @@ class MemoryTable(Part):
                 self._note_damage(chunk)
             ordinals = self.ordinals(np.array(chunk["row"], dtype=np.int64))
             follow = len(ordinals) and ordinals[0] >= 0 and np.all(np.diff(ordinals) == 1)
-            for name, own in zip(names, values, strict=True):
+            for name, column_values in zip(names, values, strict=True):
                 if follow:  # as they mostly do
-                    own[ordinals[0] : ordinals[-1] + 1] = chunk[name]
+                    column_values[ordinals[0] : ordinals[-1] + 1] = chunk[name]
                     continue
                 for ordinal, value in zip(ordinals.tolist(), chunk[name], strict=True):
                     if ordinal >= 0:  # rows that came after the last refresh are not here
-                        own[ordinal] = value
+                        column_values[ordinal] = value
         columns = [_new_column(name) for name in names]
-        for column, own in zip(columns, values, strict=True):
-            column.extend(own)
+        for column, column_values in zip(columns, values, strict=True):
+            column.extend(column_values)
         return columns
 
     def coded(self, name: str) -> CodedColumn:

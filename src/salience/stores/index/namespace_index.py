@@ -79,24 +79,24 @@ class NamespaceIndex:
 
     def collected(self, op: Collect, ordinals: Ordinals) -> dict[str, ColumnData]:
         """The columns of memories that an operation asks for, besides the ranks."""
-        asked, query = op.evidence, op.query
+        evidence, query = op.evidence, op.query
         keys = ("id", *("namespace",) * (len(query.namespaces) > 1), *("kind",) * op.sessions)
         columns = self._columns([*dict.fromkeys((*op.columns, *keys))], ordinals)
         previous: Ordinals | None = None
         for route in op.routes:
             search = SEARCHES[type(route)]
-            if (name := f"{route.name}.score") in asked:
+            if (name := f"{route.name}.score") in evidence:
                 columns[name] = search.score(self.table, route, query, ordinals)
-            if (name := f"previous.{route.name}.score") in asked:
+            if (name := f"previous.{route.name}.score") in evidence:
                 if previous is None:
                     previous = self.table.sessions.previous[ordinals].astype(np.int64)
                 columns[name] = self._scores_of_some(route, query, previous)
         lexical = [route for route in op.routes if isinstance(route, Lexical)]
         for words in (*lexical, LABELS):
-            if not asked.isdisjoint((f"{words.name}.matched", f"{words.name}.weights")):
+            if not evidence.isdisjoint((f"{words.name}.matched", f"{words.name}.weights")):
                 columns |= self._term_weights(words, op, ordinals)
         for name, kind in MENTIONS.items():
-            if name in asked:
+            if name in evidence:
                 columns[name] = np.zeros(len(ordinals))
                 if wordings := query.reading.wordings.get(kind):
                     columns[name] = self.table.words.mentions(wordings, ordinals, len(self))
@@ -120,15 +120,15 @@ class NamespaceIndex:
             columns[f"{words.name}.weights"] = np.broadcast_to(idf, (len(ordinals), terms))
         if f"{words.name}.matched" in op.evidence:
             matched = columns[f"{words.name}.matched"] = np.zeros((len(ordinals), terms))
-            found = occurrences.term, occurrences.ordinal, idf, ordinals, len(self), matched
-            declined = by_kernel("matched", *found) is NotImplemented
+            arguments = occurrences.term, occurrences.ordinal, idf, ordinals, len(self), matched
+            declined = by_kernel("matched", *arguments) is NotImplemented
             if declined and len(ordinals) and len(occurrences.term):
                 place = np.full(len(self), -1, dtype=np.int32)
                 place[ordinals] = np.arange(len(ordinals))
                 places = place[occurrences.ordinal]
                 here = np.flatnonzero(places >= 0)
-                held = occurrences.term[here]
-                matched[places[here], held] = idf[held]
+                matched_terms = occurrences.term[here]
+                matched[places[here], matched_terms] = idf[matched_terms]
         return columns
 
     # Words
@@ -162,8 +162,8 @@ class NamespaceIndex:
     def holders(self, words: Sequence[str], fields: Sequence[str]) -> list[Holders]:
         """The memories that hold each word in one of some fields."""
         rows = self.table.rows
-        found = self.table.words.holders(words, fields, self.table.alive)
-        return [Holders.of(rows[ordinals]) for ordinals in found]
+        matches = self.table.words.holders(words, fields, self.table.alive)
+        return [Holders.of(rows[ordinals]) for ordinals in matches]
 
     def find_names(self, op: FindNames) -> set[str]:
         """The names that memories have (see `operations.FindNames`)."""
@@ -194,8 +194,8 @@ class NamespaceIndex:
     def vector_names(self) -> frozenset[str]:
         """The names of the vectors that living memories have."""
         vectors, alive = self.table.vectors, self.table.alive
-        own = range(self.table.passages.most_vectors(alive))
-        passages = frozenset(map(vector_name, own))
+        passage_numbers = range(self.table.passages.most_vectors(alive))
+        passages = frozenset(map(vector_name, passage_numbers))
         if not self.table.dead:
             return passages.union(vectors)
         return passages.union(name for name, index in vectors.items() if index.any_of(alive))
@@ -296,15 +296,15 @@ class NamespaceIndex:
         if not len(self):
             return {name: empty_column(name, len(rows)) for name in op.names}
         ordinals = self.table.ordinals(rows)
-        gone = ordinals < 0
-        if not np.count_nonzero(gone):
+        missing = ordinals < 0
+        if not np.count_nonzero(missing):
             return self._columns(op.names, ordinals)
-        columns = self._columns(op.names, np.where(gone, 0, ordinals))
+        columns = self._columns(op.names, np.where(missing, 0, ordinals))
         for name, values in columns.items():
             if isinstance(values, CategoricalColumn):
-                columns[name] = values.without(gone)
+                columns[name] = values.without(missing)
             elif values.strides != (0,):  # else no memory has a value
-                values[gone] = np.nan
+                values[missing] = np.nan
         return columns
 
     def _columns(self, names: Sequence[str], ordinals: Ordinals) -> dict[str, Any]:
@@ -317,8 +317,8 @@ class NamespaceIndex:
         for name in names:
             if name in _FEATURE:
                 if features is None:
-                    taken = self.table.features.take(ordinals, axis=0)
-                    features = taken.T.astype(np.float64, order="C")
+                    feature_rows = self.table.features.take(ordinals, axis=0)
+                    features = feature_rows.T.astype(np.float64, order="C")
                 columns[name] = features[_FEATURE[name]]
             elif (column := self.table.loaded.get(name)) is not None:
                 columns[name] = column.take(ordinals, partial(self._places_named, name))

@@ -50,8 +50,8 @@ class VectorSigns(Part):
     def only(self, places: Places) -> VectorSigns:
         """The signs of the vectors at some places, ascending."""
         signs, places = VectorSigns(self._dimensions), places[places < len(self)]
-        for own, array in zip(signs._signs, self._signs, strict=True):
-            own.extend(array.view[places])
+        for column, array in zip(signs._signs, self._signs, strict=True):
+            column.extend(array.view[places])
         return signs
 
     @property
@@ -77,8 +77,8 @@ class VectorSigns(Part):
             return total
         for start in range(0, len(self), _SWEEP_BLOCK_VECTORS):
             block = slice(start, start + _SWEEP_BLOCK_VECTORS)
-            for own, word in zip(signs, query_signs, strict=True):
-                total[block] += np.bitwise_count(own[block] ^ word)
+            for column, word in zip(signs, query_signs, strict=True):
+                total[block] += np.bitwise_count(column[block] ^ word)
         return total
 
     def compared(self, query: Embedding) -> tuple[tuple[Words, ...], Words]:

@@ -63,8 +63,8 @@ class Part:
         if attributes.keys() != set(kind.SAVED):
             raise ValueError(f"{kind.__name__} had other attributes")
         if type(before) is not kind:
-            given = (_restored(attributes[name], arrays, None) for name in kind.GIVEN)
-            before = kind(*given)
+            arguments = (_restored(attributes[name], arrays, None) for name in kind.GIVEN)
+            before = kind(*arguments)
         assert isinstance(before, Part)
         for name in kind.SAVED:
             if name not in kind.GIVEN:
@@ -107,9 +107,9 @@ def _saved(value: Any, arrays: _Arrays, *, copied: bool) -> Any:
         arrays.append(GrowableArray.over(array.copy() if copied else array, len(array)))
         return {"array" if array is value else "grows": len(arrays) - 1}
     if isinstance(value, dict):
-        return {"dict": {n: _saved(own, arrays, copied=copied) for n, own in value.items()}}
+        return {"dict": {n: _saved(item, arrays, copied=copied) for n, item in value.items()}}
     if isinstance(value, list | tuple) and value and isinstance(value[0], Part | GrowableArray):
-        return {"list": [_saved(own, arrays, copied=copied) for own in value]}
+        return {"list": [_saved(item, arrays, copied=copied) for item in value]}
     return {"json": list(value) if isinstance(value, list) else value}
 
 
@@ -123,10 +123,10 @@ def _restored(saved: Mapping[str, Any], arrays: _Arrays, before: Any) -> Any:
         return arrays[value]
     if how == "dict":
         former = before or {}
-        return {n: _restored(own, arrays, former.get(n)) for n, own in value.items()}
+        return {n: _restored(item, arrays, former.get(n)) for n, item in value.items()}
     if how == "list":
         former = [*(before or ()), *[None] * len(value)]
-        parts = [_restored(own, arrays, was) for own, was in zip(value, former, strict=False)]
+        parts = [_restored(item, arrays, was) for item, was in zip(value, former, strict=False)]
         return tuple(parts) if isinstance(before, tuple) else parts
     return value
 
@@ -183,11 +183,11 @@ class SnapshotFile:
     def is_sound(self) -> bool:
         """Test whether all arrays have their checksums."""
         for dtype, shape, _, at, expected in self._places:
-            end, found = at + np.dtype(dtype).itemsize * math.prod(shape), 0
+            end, checksum = at + np.dtype(dtype).itemsize * math.prod(shape), 0
             for start in range(at, end, _CHECKED_BYTES):
                 size = min(_CHECKED_BYTES, end - start)
-                found = crc32(os.pread(self._file.fileno(), size, start), found)
-            if found != expected:
+                checksum = crc32(os.pread(self._file.fileno(), size, start), checksum)
+            if checksum != expected:
                 return False
         return True
 
@@ -201,9 +201,9 @@ class SnapshotFile:
         arrays = []
         for dtype, (size, *shape), room, at, _ in self._places:
             kind, width = np.dtype(dtype), math.prod(shape)
-            with memoryview(pages)[at : at + size * width * kind.itemsize] as own:
+            with memoryview(pages)[at : at + size * width * kind.itemsize] as view:
                 self._file.seek(at)
-                if self._file.readinto(own) != len(own):  # type: ignore[attr-defined]
+                if self._file.readinto(view) != len(view):  # type: ignore[attr-defined]
                     raise ValueError("it is cut short")
             values = np.frombuffer(pages, kind, (size + room) * width, at)
             arrays.append(GrowableArray.over(values.reshape(-1, *shape), size))

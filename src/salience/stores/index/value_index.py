@@ -64,10 +64,10 @@ class ExactIndex:
         for place, value in enumerate(self._values[self._indexed :], self._indexed):
             for text in value if type(value) is tuple else strings_in(value):  # a tuple of texts
                 places_of[text].append(place)
-        for text, own in places_of.items():
-            known = self._places.setdefault(fold_name(text), own)
-            if known is not own:
-                known += own
+        for text, places in places_of.items():
+            known_places = self._places.setdefault(fold_name(text), places)
+            if known_places is not places:
+                known_places += places
         self._indexed = len(self._values)
 
     @property

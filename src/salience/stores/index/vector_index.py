@@ -49,15 +49,15 @@ class _Compared:
 
     def at(self, places: NDArray[Any]) -> Floats:
         """The cosines of the vectors at some places."""
-        found = self._cosines.take(places)
-        missing = np.isnan(found).nonzero()[0]
+        values = self._cosines.take(places)
+        missing = np.isnan(values).nonzero()[0]
         if len(missing) >= len(self._matrix):
             self._cosines[:] = cosines(self._matrix, self.query)
             return self._cosines.take(places)
         if len(missing):
             unknown = places.take(missing)
-            found[missing] = self._cosines[unknown] = cosines(self._matrix, self.query, unknown)
-        return found
+            values[missing] = self._cosines[unknown] = cosines(self._matrix, self.query, unknown)
+        return values
 
     def nearest(
         self, allowed: NDArray[np.bool_] | None, depth: int, *reduced: Any
@@ -67,12 +67,12 @@ class _Compared:
         `reduced` are the bytes and signs by which a kernel leaves out most; None where NumPy has to
         find the nearest.
         """
-        places, found = np.empty(len(self._matrix), dtype=np.int64), np.empty(len(self._matrix))
-        given = (self._matrix, on_grid(self.query), allowed, depth, *reduced)
-        count = by_kernel("nearest", *given, places, found)
+        places, values = np.empty(len(self._matrix), dtype=np.int64), np.empty(len(self._matrix))
+        arguments = (self._matrix, on_grid(self.query), allowed, depth, *reduced)
+        count = by_kernel("nearest", *arguments, places, values)
         if count is NotImplemented:
             return None
-        self._cosines[places[:count]] = found[:count]
+        self._cosines[places[:count]] = values[:count]
         return places[:count]
 
 
@@ -129,11 +129,11 @@ class VectorIndex(Part):
     def cosines(self, query: Embedding, ordinals: NDArray[Any]) -> Floats:
         """q . m for the given memories, NaN where one has no vector."""
         place = self._places(ordinals)
-        found = self._compared(query).at(place)  # those without one read the last
+        values = self._compared(query).at(place)  # those without one read the last
         missing = place < 0
         if np.count_nonzero(missing):
-            found[missing] = np.nan
-        return found
+            values[missing] = np.nan
+        return values
 
     def _compared(self, query: Embedding) -> _Compared:
         """The cosines with a query; those with the last one are kept."""
@@ -300,8 +300,8 @@ class VectorIndex(Part):
         near = similar >= bounds[which]
         which, where = which[near], where[near]
         for number in np.unique(which).tolist():
-            own = np.sort(where[which == number])
-            matches[number] = self._first_alike(queries[number], least, own)
+            candidates = np.sort(where[which == number])
+            matches[number] = self._first_alike(queries[number], least, candidates)
         return matches
 
     @property

@@ -92,10 +92,10 @@ class StoreReader(TableReader):
         )
         records: list[MemoryRecord | None] = [None] * len(op.rows)
         for (name, rows, at), batches in zip(parts, waiting, strict=True):
-            clock, read = next(answers), next(answers)
+            clock, results = next(answers), next(answers)
             seq = clock[0][0] if clock else 0
             by_row: dict[int, MemoryRecord] = {}
-            for row, *values in read:
+            for row, *values in results:
                 stored = codec_values_of(values)
                 stored |= overlay(batches, seq, row, {n: stored[n] for n in ACCESSES})
                 try:

@@ -77,8 +77,8 @@ def _rewrite(connection: psycopg.Connection[Any], table: str) -> None:
     kept: list[int] = []
 
     def count(notice: Diagnostic) -> None:
-        found = re.search(r"\d+", notice.message_detail or "")
-        kept.append(int(found[0]) if found else 0)
+        match = re.search(r"\d+", notice.message_detail or "")
+        kept.append(int(match[0]) if match else 0)
 
     connection.add_notice_handler(count)
     deadline = time.monotonic() + _WAIT_SECONDS

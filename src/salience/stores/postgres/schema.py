@@ -145,8 +145,8 @@ def _compute_words(database: Database, connection: psycopg.Connection[Any]) -> N
         memories.itersize = _MEMORIES_AT_ONCE
         memories.execute(SELECT_MEMORIES)
         while rows := memories.fetchmany(_MEMORIES_AT_ONCE):
-            found = [each for each in map(Found.of, rows) if not isinstance(each, str)]
-            for command in written([each for each in found if each.is_stale]):
+            readable = [each for each in map(Found.of, rows) if not isinstance(each, str)]
+            for command in written([each for each in readable if each.is_stale]):
                 connection.cursor(binary=True).executemany(command.sql, command.rows)
     version = _version_column(connection)
     connection.execute(
@@ -174,8 +174,8 @@ def _recount_edits(connection: psycopg.Connection[Any]) -> None:
                 "UPDATE events SET payload = %s::json WHERE namespace = %s AND seq = %s",
                 (payload, namespace, seq),
             )
-        known = [(*own, noted.get(seq, payload)) for seq, *own, payload in log]
-        if counted := recounted(known):
+        events = [(*fields, noted.get(seq, payload)) for seq, *fields, payload in log]
+        if counted := recounted(events):
             connection.execute(
                 "UPDATE memories SET write_count = %s, accesses = %s::float8[] "
                 'WHERE namespace = %s AND "row" = %s',

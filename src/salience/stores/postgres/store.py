@@ -145,8 +145,8 @@ class PostgresStore(TableWriter):
             columns = self.replicas.answer(replace(op, names=_but_content(op.names)), send)
             return {**columns, "content": self._contents(op.rows, send)}
         if isinstance(op, operations.Collect) and "content" in op.columns:
-            found = self.replicas.answer(replace(op, columns=_but_content(op.columns)), send)
-            return found.with_columns(content=self._contents(found.rows, send))
+            table = self.replicas.answer(replace(op, columns=_but_content(op.columns)), send)
+            return table.with_columns(content=self._contents(table.rows, send))
         if isinstance(op, SEARCHING):
             return self.replicas.answer(op, send)
         return getattr(self._reader, op.method)(op, send)
@@ -191,8 +191,8 @@ class PostgresStore(TableWriter):
 
     def put(self, op: operations.Put) -> tuple[str, ...]:
         """See `TableWriter.put`."""
-        seen = None if op.seen is None else self._row_ids.decoded(op.seen)
-        return super().put(replace(op, seen=seen))
+        decoded = None if op.seen is None else self._row_ids.decoded(op.seen)
+        return super().put(replace(op, seen=decoded))
 
     def _put(self, op: operations.Put, prepared: PreparedDrafts, send: Send) -> tuple[str, ...]:
         for batch in put(op, prepared, DIALECT, send).values():
@@ -209,10 +209,10 @@ class PostgresStore(TableWriter):
         self._accesses.flush(())
         if op.namespace is not None:
             return ()  # the server checks its pages itself
-        found, namespaces = check_store(self.connections, fix=op.fix)
-        if any(finding.fixed for finding in found):
+        findings, namespaces = check_store(self.connections, fix=op.fix)
+        if any(finding.fixed for finding in findings):
             self.replicas.forget(namespaces)
-        return found
+        return findings
 
     def tombstones(self, op: operations.Tombstones) -> list[Tombstone]:
         names = list(self.batch([operations.ReadStats()])[0]["namespaces"])

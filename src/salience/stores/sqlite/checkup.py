@@ -41,7 +41,7 @@ def check_file(
     log_event: LogEvent | None = None,
 ) -> tuple[Finding, ...]:
     """Look for damage in a file by a connection; mend it where `writing` is given."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     try:
         rows = SqliteRowChecks(db, Quarantine(path), log_event)
         for problem in _problems(_FileChecks(db, path, fold_log), rows):
@@ -56,13 +56,13 @@ def check_file(
                 finding = replace(finding, fixed=True)
             elif writing is not None and problem.mend_alone is not None:
                 finding = replace(finding, fixed=problem.mend_alone())
-            found.append(finding)
+            findings.append(finding)
         if writing is not None and rows.confirmed:
             with writing() as writer:
                 rows.note_confirmed(writer)
     except (sqlite3.DatabaseError, SalienceError) as error:
-        found.append(_unreadable(error))
-    return tuple(found)
+        findings.append(_unreadable(error))
+    return tuple(findings)
 
 
 def check_namespace(db: sqlite3.Connection, path: str, namespace: str) -> tuple[Finding, ...]:
@@ -115,18 +115,18 @@ class _FileChecks:
 
     def structure(self) -> Iterator[Problem]:
         """Damaged pages, and indexes that do not fit their tables."""
-        found = [text for (text,) in self._db.execute(f"PRAGMA integrity_check({_MAX_PROBLEMS})")]
-        if found == ["ok"]:
+        texts = [text for (text,) in self._db.execute(f"PRAGMA integrity_check({_MAX_PROBLEMS})")]
+        if texts == ["ok"]:
             return
-        of_indexes = [text for text in found if _INDEX_PROBLEM.search(text)]
-        if len(of_indexes) == len(found):
-            problem = f"{len(found):,} entries of indexes do not fit their tables"
+        of_indexes = [text for text in texts if _INDEX_PROBLEM.search(text)]
+        if len(of_indexes) == len(texts):
+            problem = f"{len(texts):,} entries of indexes do not fit their tables"
             remedy = f"{FIX} rebuilds the indexes"
-            finding = Finding("indexes", problem, len(found), tuple(found[:EXAMPLES]), remedy)
+            finding = Finding("indexes", problem, len(texts), tuple(texts[:EXAMPLES]), remedy)
             yield Problem(finding, partial(_run, statements=("REINDEX",)))
             return
         problem = "the structure of the file is damaged"
-        yield Problem(Finding(STRUCTURE, problem, len(found), tuple(found[:EXAMPLES]), DAMAGED))
+        yield Problem(Finding(STRUCTURE, problem, len(texts), tuple(texts[:EXAMPLES]), DAMAGED))
 
     def schema(self) -> Iterator[Problem]:
         """Tables and indexes that are not as in a new file."""
@@ -135,9 +135,9 @@ class _FileChecks:
             expected = _schema_of(fresh)
         stored = _schema_of(self._db)
         for kind, name in sorted(expected):
-            declared, own = expected[kind, name], stored.get((kind, name))
-            if own is None or own.meaning != declared.meaning:
-                state = "missing" if own is None else "not declared as it should be"
+            declared, actual = expected[kind, name], stored.get((kind, name))
+            if actual is None or actual.meaning != declared.meaning:
+                state = "missing" if actual is None else "not declared as it should be"
                 finding = Finding("schema", f"the {kind} {name} is {state}", remedy=DAMAGED)
                 if kind == "table":
                     yield Problem(finding)

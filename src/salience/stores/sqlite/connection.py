@@ -273,11 +273,11 @@ def check_schema(db: sqlite3.Connection, path: str) -> int:
     Raises:
         StoreError: names both versions and the remedy.
     """
-    known = len(migrations("sqlite"))
+    newest = len(migrations("sqlite"))
     [version] = db.execute("PRAGMA user_version").fetchone()
-    if version > known:
+    if version > newest:
         raise NotWritable(
-            f"{path}: was written by a newer salience (schema {version}, this one knows {known}); "
+            f"{path}: was written by a newer salience (schema {version}, this one knows {newest}); "
             "nothing was written; upgrade salience",
             "a newer salience has written it",
         )

@@ -160,8 +160,8 @@ class SqliteDialect:
 
         def chosen(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
             columns, of_ids = ("row", "id", "sequence"), f"id IN ({placeholders(ids)})"
-            found = _select_passing(columns, namespace, of_ids, ids, where, db)
-            return [(id, row, sequence) for row, id, sequence in found if id is not None]
+            rows = _select_passing(columns, namespace, of_ids, ids, where, db)
+            return [(id, row, sequence) for row, id, sequence in rows if id is not None]
 
         return Call(chosen)
 

@@ -124,8 +124,8 @@ def next_state(schema: int) -> str:
 
     It adds the version of the schema to a sum, by which `guard_schema` knows that of the writer.
     """
-    known = f", schemas = schemas + {schema:d}" if schema >= _FIRST_GUARDED else ""
-    return f"UPDATE counter SET previous_state = state, state = randomblob(8){known}"
+    schemas = f", schemas = schemas + {schema:d}" if schema >= _FIRST_GUARDED else ""
+    return f"UPDATE counter SET previous_state = state, state = randomblob(8){schemas}"
 
 
 def guard_schema(db: sqlite3.Connection, schema: int) -> None:

@@ -174,9 +174,9 @@ class SqliteReader:
         Raises:
             TypeError: nothing here answers it.
         """
-        own = getattr(self, op.method, None)
-        if own is not None:
-            return own(op)
+        method = getattr(self, op.method, None)
+        if method is not None:
+            return method(op)
         of_tables = getattr(self.tables, op.method, None)
         if of_tables is None:
             raise TypeError(f"a store does not answer {type(op).__name__}")
@@ -378,16 +378,16 @@ class SqliteReader:
         waiting, since = self._accesses.waiting(ALL_NAMESPACES), op.since.timestamp()
         with self._snapshot() as db:
             space = space_of(db, op.namespace)
-            known = self._last_retrieved(db, space, op.last)
-            recent = {memory for _, at, memory in known.uses if at >= since}
-            for part in chunks([*recent - known.memories.keys()]):
+            cached = self._last_retrieved(db, space, op.last)
+            recent = {memory for _, at, memory in cached.uses if at >= since}
+            for part in chunks([*recent - cached.memories.keys()]):
                 select = f"sequence IN ({placeholders(part)})"
                 for sequence, *memory in db.execute(
                     f"SELECT sequence, row, id, content FROM memories WHERE space = ? AND {select}",
                     (space, *part),
                 ):
-                    known.memories[sequence] = tuple(memory)
-            texts = dict(known.memories[each][1:] for each in recent & known.memories.keys())
+                    cached.memories[sequence] = tuple(memory)
+            texts = dict(cached.memories[each][1:] for each in recent & cached.memories.keys())
             rows = {
                 row
                 for rows, at, type_, *_ in self._waiting_uses(db, waiting)
@@ -402,28 +402,28 @@ class SqliteReader:
 
         The memories are those read before that are there as they were.
         """
-        known = self._retrieved.pop(space, None) or Retrieved()
-        changes = self._changes(db, space, known.change)
+        cached = self._retrieved.pop(space, None) or Retrieved()
+        changes = self._changes(db, space, cached.change)
         if changes.reload:
-            known = Retrieved()
+            cached = Retrieved()
         [last] = db.execute("SELECT max(last) FROM spaces WHERE space = ?", (space,)).fetchone()
         first = (last or 0) - events
-        known.uses = [use for use in known.uses if use[0] > first]
-        known.uses += db.execute(
+        cached.uses = [use for use in cached.uses if use[0] > first]
+        cached.uses += db.execute(
             "SELECT seq, at, memory FROM events WHERE space = ? AND seq > ? AND type = 'retrieval'",
-            (space, max(first, known.event)),
+            (space, max(first, cached.event)),
         )
-        used, gone = {memory for *_, memory in known.uses}, set(changes.removed)
-        known.memories = {
+        used, removed = {memory for *_, memory in cached.uses}, set(changes.removed)
+        cached.memories = {
             memory: values
-            for memory, values in known.memories.items()
-            if memory in used and values[0] not in gone
+            for memory, values in cached.memories.items()
+            if memory in used and values[0] not in removed
         }
-        known.change, known.event = changes.seq, last or 0
-        self._retrieved[space] = known
+        cached.change, cached.event = changes.seq, last or 0
+        self._retrieved[space] = cached
         if len(self._retrieved) > _KEPT_RETRIEVED:
             del self._retrieved[next(iter(self._retrieved))]
-        return known
+        return cached
 
     # The feed of indexes
 
@@ -555,12 +555,12 @@ class SqliteReader:
         vectors: dict[str, list[tuple[int, bytes]]] = {}
         for part in chunks(rows):
             with self._reading() as db:
-                found = db.execute(
+                stored_rows = db.execute(
                     f"SELECT row, name, vector FROM vectors WHERE row IN ({placeholders(part)}) "
                     "AND +space = ? ORDER BY row",  # `+` keeps it from another index
                     (*part, space),
                 ).fetchall()
-            for row, stored, blob in found:
+            for row, stored, blob in stored_rows:
                 if (searched := sets.searched_name(stored)) is not None:
                     vectors.setdefault(searched, []).append((row, blob))
         for name in sorted(vectors):

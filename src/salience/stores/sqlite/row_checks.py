@@ -137,12 +137,12 @@ class SqliteRowChecks(RowChecks):
     def _take_memories(self, db: sqlite3.Connection, rows: list[int]) -> None:
         """Take memories out, with all that belongs to them."""
         for row in rows:
-            found = db.execute(
+            memory = db.execute(
                 "SELECT space, id, sequence FROM memories WHERE row = ?", (row,)
             ).fetchone()
-            if found is None:
+            if memory is None:
                 continue
-            space, id, sequence = found
+            space, id, sequence = memory
             take = partial(self._take, db, why="damaged memory")
             take("vectors", "row = ?", (row,))
             take("former_vectors", "space = ? AND memory = ?", (space, sequence))
@@ -177,13 +177,13 @@ class SqliteRowChecks(RowChecks):
     def _begin_history_anew(self, db: sqlite3.Connection, space: int, sequence: int) -> None:
         """Log what a memory is now, as its history has a gap."""
         columns = ", ".join(STATE)
-        found = db.execute(
+        row = db.execute(
             f"SELECT id, {columns} FROM memories WHERE space = ? AND sequence = ?",
             (space, sequence),
         ).fetchone()
-        if found is None or self._log_event is None:
+        if row is None or self._log_event is None:
             return
-        id, *values = found
+        id, *values = row
         state = {n: codec.decode(n, value) for n, value in zip(STATE, values, strict=True)}
         writer = state.pop("written_by")
         payload = {

@@ -172,7 +172,7 @@ def recount_edits(db: sqlite3.Connection) -> None:
         if noted:
             renew = f"UPDATE events SET checksum = {checksum_of('events')} WHERE checksum = -1"
             db.execute(f"{renew} AND space = ? AND memory = ?", (space, memory))
-        known = [(*own, noted.get(seq, payload)) for seq, *own, payload in log]
-        if counted := recounted(known):
+        events = [(*fields, noted.get(seq, payload)) for seq, *fields, payload in log]
+        if counted := recounted(events):
             count = "UPDATE memories SET write_count = ?, accesses = ? WHERE row = ?"
             db.execute(count, (*counted, row))

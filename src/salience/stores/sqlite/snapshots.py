@@ -144,7 +144,7 @@ class Snapshots:
             with self._reading() as db:
                 space = space_of(db, namespace)
             _remove_abandoned(self._path, space)
-            with _partial_file(self._path, space, saved.nbytes) as (made, file):
+            with _partial_file(self._path, space, saved.nbytes) as (partial_path, file):
                 with self._reading() as db:
                     self._check(db, namespace, space, seq)
                     about = _about(db, namespace, columns)
@@ -153,7 +153,7 @@ class Snapshots:
                 os.fsync(file.fileno())
                 with writing() as db:
                     self._check(db, namespace, space, seq)
-                    os.replace(made, _file_of(self._path, space))
+                    os.replace(partial_path, _file_of(self._path, space))
                     write_meta(db, _key(space), json.dumps([digest, *_stamp(file)]))
             self.lost.discard(namespace)
         except Exception as problem:  # a full disk, an erasure: the next process loads everything
@@ -260,9 +260,9 @@ def _files(path: str) -> Iterator[tuple[str, int, bool]]:
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.startswith(name):
-                found = _ENDING.fullmatch(entry.name.removeprefix(name))
-                if found is not None:
-                    yield entry.path, int(found[1]), found[2] is not None
+                match = _ENDING.fullmatch(entry.name.removeprefix(name))
+                if match is not None:
+                    yield entry.path, int(match[1]), match[2] is not None
 
 
 def _remove(path: str, is_chosen: Callable[[str, int, bool], bool]) -> None:
@@ -303,16 +303,16 @@ def _partial_file(path: str, space: int, size: int) -> Iterator[tuple[str, Binar
     folder, name = os.path.split(target)
     if disk_usage(folder).free < _LEAST_FREE * size:
         raise OSError(errno.ENOSPC, "the disk has little room")
-    handle, made = mkstemp(PARTIAL, f"{name}.", folder)
+    handle, partial_path = mkstemp(PARTIAL, f"{name}.", folder)
     try:
         with open(handle, "wb") as file:
             _lock(file)
             store = os.stat(path)
-            own = os.fstat(file.fileno())
-            if (own.st_uid, own.st_gid) != (store.st_uid, store.st_gid):
+            status = os.fstat(file.fileno())
+            if (status.st_uid, status.st_gid) != (store.st_uid, store.st_gid):
                 os.fchown(file.fileno(), -1 if os.geteuid() else store.st_uid, store.st_gid)
             os.fchmod(file.fileno(), store.st_mode & 0o666)
-            yield made, file
+            yield partial_path, file
     finally:
         with suppress(FileNotFoundError):
-            os.unlink(made)
+            os.unlink(partial_path)

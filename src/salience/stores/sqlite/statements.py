@@ -91,10 +91,10 @@ def execute_rows(db: sqlite3.Connection, statement: str, rows: Sequence[Sequence
     does not slow down a search in another thread.
     """
     if rows:
-        one = f"({placeholders(rows[0])})"
+        row = f"({placeholders(rows[0])})"
         for start in range(0, len(rows), _MAX_PARAMETERS // len(rows[0])):
             part = rows[start : start + _MAX_PARAMETERS // len(rows[0])]
-            values = ", ".join([one] * len(part))
+            values = ", ".join([row] * len(part))
             db.execute(statement.format(rows=values), tuple(chain.from_iterable(part)))
 
 

@@ -68,7 +68,7 @@ def worded(template: str) -> Shared:
         KeyError: it names a part that `FRAGMENTS` does not have.
     """
     of_postgres, of_sqlite = (
-        Template(template).substitute({name: own[at] for name, own in FRAGMENTS.items()})
+        Template(template).substitute({name: variants[at] for name, variants in FRAGMENTS.items()})
         for at in (0, 1)
     )
     statement = Shared(of_postgres)

@@ -169,10 +169,10 @@ def _rewrite_notes(
     namespace: str, values: Mapping[str, str | None], dialect: Dialect
 ) -> list[Command]:
     """Give notes of some keys another value, and erase those that have none."""
-    gone = [key for key, value in values.items() if value is None]
+    erased_keys = [key for key, value in values.items() if value is None]
     left = [(namespace, key, value) for key, value in values.items() if value is not None]
     delete = "DELETE FROM notes WHERE $own AND key $any_text"
-    erasing = [shared(delete, (namespace, gone))] if gone else []
+    erasing = [shared(delete, (namespace, erased_keys))] if erased_keys else []
     return [*erasing, *(dialect.replace("notes", left) if left else [])]
 
 
@@ -220,8 +220,8 @@ def erase_user(op: Delete, after: int, dialect: Dialect, send: Send) -> tuple[Er
         memory for _, actor, _, memory, type in naming if (actor, type) == (user_id, "write")
     ]
     select = "SELECT $row FROM memories WHERE $own AND sequence $any_row"
-    [found] = send(shared(select, (namespace, written)))
-    rows = [row for (row,) in found]
+    [matches] = send(shared(select, (namespace, written)))
+    rows = [row for (row,) in matches]
     rewritten = [
         (
             seq,
@@ -325,14 +325,14 @@ def let_hold(
     It becomes what it was before. What a memory that stays has superseded in turn is superseded by
     that one instead: of Porto, Lisbon and Faro, without Lisbon Faro holds, and not Porto.
     """
-    gone = [memory.id for memory in memories]
-    if erasing is None or not gone:
+    ids = [memory.id for memory in memories]
+    if erasing is None or not ids:
         return ()
     out, into = send(
-        shared(f"{_SUCCESSIONS} source $any_text", (namespace, gone)),
-        shared(f"{_SUCCESSIONS} target $any_text", (namespace, gone)),
+        shared(f"{_SUCCESSIONS} source $any_text", (namespace, ids)),
+        shared(f"{_SUCCESSIONS} target $any_text", (namespace, ids)),
     )
-    erased = set(gone)
+    erased = set(ids)
     lost = [link for link in map(tuple, out) if link[1] not in erased]
     if not lost:
         return ()
@@ -363,9 +363,9 @@ def let_hold(
     restoring = _restoring(namespace, {id: states[id] for id in sorted(free)}, erasing, send)
     if restoring:
         log = Log(namespace, restoring)
-        own = {id: states[id] for id in free}
+        free_states = {id: states[id] for id in free}
         [reserved] = send(dialect.reserve(namespace, len(restoring)))
-        write_events(log, own, reserved, dialect, send)
+        write_events(log, free_states, reserved, dialect, send)
     return tuple(event.id or "" for event in restoring)
 
 
@@ -397,18 +397,18 @@ def _hand_on(
     if not links:
         return
     at, actor = erasing.at, erasing.actor
-    made = [Link(namespace, *link, 1.0, at) for link in links]
-    sources = sorted({link.source for link in made})
+    new_links = [Link(namespace, *link, 1.0, at) for link in links]
+    sources = sorted({link.source for link in new_links})
     select = "SELECT id, sequence FROM memories WHERE $own AND id $any_text"
-    found, [[last]] = send(
-        shared(select, (namespace, sources)), dialect.reserve(namespace, len(made))
+    sequences, [[last]] = send(
+        shared(select, (namespace, sources)), dialect.reserve(namespace, len(new_links))
     )
-    sequence_of = dict(found)
-    entries = [(sequence_of[link.source], link_event(link, actor, at)) for link in made]
+    sequence_of = dict(sequences)
+    entries = [(sequence_of[link.source], link_event(link, actor, at)) for link in new_links]
     rows = [
         (*(namespace, link.source, link.target, link.type, link.weight),
          codec.encode("created_at", at))
-        for link in made
+        for link in new_links
     ]  # fmt: skip
     send(
         *dialect.replace("links", rows),

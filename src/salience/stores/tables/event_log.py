@@ -61,7 +61,7 @@ def log(op: Log, dialect: Dialect, send: Send) -> tuple[str, ...]:
         *([select_keys(op.namespace, keys)] if keys else ()),
     )
     states = states_by_id(rows, dialect)
-    refused = tuple(keys[key] for found in used for (key,) in found)
+    refused = tuple(keys[key] for answer in used for (key,) in answer)
     refused += op.refused_ids(states, records_by_id(op.namespace, now, dialect))
     if refused:
         raise Abandon(refused)
@@ -153,7 +153,7 @@ def events(op: Events, send: Send, until: int | None = None) -> list[Event]:
     rows: list[Sequence[Any]] = []
     after, is_end = op.after, False
     while not is_end:
-        page, *told = send(shared(select, (op.namespace, after, *values)), *tombstones)
+        page, *erasures = send(shared(select, (op.namespace, after, *values)), *tombstones)
         rows += page
         is_end = not in_pages or len(page) < _EVENTS_AT_ONCE
         after = page[-1][0] if page else after
@@ -162,7 +162,7 @@ def events(op: Events, send: Send, until: int | None = None) -> list[Event]:
         for seq, type, memory, id, *rest in (reversed(rows) if op.last is not None else rows)
         if not memory or id is not None  # the others are of memories that are gone
     ]
-    for rows in filter(None, told):
+    for rows in filter(None, erasures):
         logged = sorted([*logged, *_tombstones(rows)], key=lambda event: event.seq)
     return op.bounded(logged)
 
@@ -183,8 +183,8 @@ def _selected(op: Events, send: Send, until: int | None) -> tuple[str, list[Any]
         select += " AND events.payload IS NOT NULL AND $key IS NOT NULL AND $key $any_text"
         values.append(list(op.keys))
     if op.ids is not None:
-        own = "SELECT sequence FROM memories WHERE $own AND id $any_text"
-        [sequences] = send(shared(own, (op.namespace, list(op.ids))))
+        select_sequence = "SELECT sequence FROM memories WHERE $own AND id $any_text"
+        [sequences] = send(shared(select_sequence, (op.namespace, list(op.ids))))
         select += " AND events.memory $any_row"
         values.append([0, *(sequence for (sequence,) in sequences)])
     return select, values
@@ -289,15 +289,15 @@ def tombstones(
 ) -> list[Tombstone]:
     """All tombstones of the store, after some of another were added; logs go on behind these."""
     select = shared(f"SELECT {', '.join(Tombstone._fields)} FROM erasures")
-    [held] = send(select)
+    [rows] = send(select)
     if new:
-        taken = {(namespace, seq) for namespace, seq, *_ in held}
-        send(*dialect.insert("erasures", [each for each in new if each[:2] not in taken]))
+        stored = {(namespace, seq) for namespace, seq, *_ in rows}
+        send(*dialect.insert("erasures", [each for each in new if each[:2] not in stored]))
         for name in namespaces:
             [[[last]]] = send(last_tombstone(name))
             send(*(dialect.advance(name, last) if last else ()))
-        [held] = send(select)
-    return [Tombstone(*row) for row in held]
+        [rows] = send(select)
+    return [Tombstone(*row) for row in rows]
 
 
 def last_tombstone(namespace: str) -> Statement:
@@ -310,12 +310,12 @@ def last_tombstone(namespace: str) -> Statement:
 
 def forget_actor(namespace: str, user_id: str, dialect: Dialect, send: Send) -> None:
     """Take the name of a user out of the tombstones of a namespace."""
-    own = name_hash(namespace)
+    hashed = name_hash(namespace)
     [renamed] = send(
         shared(
             "UPDATE erasures SET actor = NULL WHERE namespace = %s AND actor = %s RETURNING seq",
-            (own, user_id),
+            (hashed, user_id),
         )
     )
     where = "namespace = %s AND seq = %s"
-    send(*dialect.renew("erasures", where, [(own, seq) for (seq,) in renamed]))
+    send(*dialect.renew("erasures", where, [(hashed, seq) for (seq,) in renamed]))

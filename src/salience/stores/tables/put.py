@@ -106,7 +106,7 @@ class NamespaceBatch:
     ) -> None:
         """Add the row of a memory and its vectors, before its event is among the entries."""
         row, before = values["row"], self.replaced.get(draft.record.id)
-        vectors = {self.sets.stored_name(name): own for name, own in draft.vectors.items()}
+        vectors = {self.sets.stored_name(name): array for name, array in draft.vectors.items()}
         if before is not None:
             old = self.replaced_vectors.get(before["row"], {})
             of_old = {name: dialect.embedding(old[name]) for name in (*handed, *lost)}
@@ -175,7 +175,7 @@ def put(
         batch.log_entries += entries
     for batch in batches.values() if op.past is None else ():
         batch.log_entries += _link_events(batch, op)
-    places = send(*[dialect.reserve(name, len(own.log_entries)) for name, own in batches.items()])
+    places = send(*[dialect.reserve(name, len(each.log_entries)) for name, each in batches.items()])
     commands: list[Command] = []
     for batch, [[last]] in zip(batches.values(), places, strict=True):
         commands += batch.commands(last, dialect)
@@ -214,7 +214,7 @@ def _reads(op: Put, name: str, dialect: Dialect) -> dict[str, Command]:
     sources = [link.source for link in op.links if link.namespace == name] + unlinks
     if op.past is not None and op.past.namespace == name:
         sources += {event.id for event in op.past.events if event.id is not None}
-    vectors = sorted({own for draft in drafts for own in draft.vectors})
+    vectors = sorted({vector_name for draft in drafts for vector_name in draft.vectors})
     reads: dict[str, Command] = {}
     if drafts:
         reads["replaced"] = select_stored(name, [each.record.id for each in drafts], locked=True)
@@ -309,7 +309,7 @@ def _link_events(batch: NamespaceBatch, op: Put) -> Iterator[LogEntry]:
 
 def _link_commands(op: Put, dialect: Dialect) -> list[Command]:
     """Delete links and write others, each in the place of one of its type between the same two."""
-    gone = [(each.namespace, each.source, each.target, each.type) for each in op.unlinks]
+    keys = [(each.namespace, each.source, each.target, each.type) for each in op.unlinks]
     rows = [
         (
             *(link.namespace, link.source, link.target, link.type, link.weight),
@@ -322,7 +322,7 @@ def _link_commands(op: Put, dialect: Dialect) -> list[Command]:
     for link in (*op.unlinks, *op.links):
         sources.setdefault(link.namespace, {})[link.source] = None
     return [
-        *([Many(worded(delete), gone)] if gone else []),
+        *([Many(worded(delete), keys)] if keys else []),
         *dialect.replace("links", rows),
         *(each for name, ids in sources.items() for each in dialect.note_linked(name, list(ids))),
     ]

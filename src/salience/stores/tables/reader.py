@@ -61,8 +61,8 @@ class TableReader:
         parts = list(self._row_ids.by_namespace(op.rows))
         answers = send(*[shared(select, (name, rows.tolist())) for name, rows, _ in parts])
         texts: list[str | None] = [None] * len(op.rows)
-        for (_, rows, at), read in zip(parts, answers, strict=True):
-            by_row = dict(read)
+        for (_, rows, at), pairs in zip(parts, answers, strict=True):
+            by_row = dict(pairs)
             if not all(type(text) is str for text in by_row.values()):
                 raise TypeError("content of another type")
             for place, row in zip(at.tolist(), rows.tolist(), strict=True):
@@ -90,24 +90,24 @@ class TableReader:
             f"SELECT {op.column}, $row FROM memories ${index} WHERE $own "
             f"AND {op.column} $any_number ORDER BY 1, 2"
         )
-        [found] = send(shared(select, (op.namespace, list(op.keys))))
+        [pairs] = send(shared(select, (op.namespace, list(op.keys))))
         rows: dict[int, tuple[int, ...]] = {}
-        ids = self._row_ids.encode(op.namespace, [row for _, row in found]).tolist()
-        for (key, _), row in zip(found, ids, strict=True):
+        ids = self._row_ids.encode(op.namespace, [row for _, row in pairs]).tolist()
+        for (key, _), row in zip(pairs, ids, strict=True):
             rows[key] = (*rows.get(key, ()), row)
         return rows
 
     def rows_in_write_order(self, op: operations.RowsInWriteOrder, send: Send) -> Rows:
         """All rows, the one written first in front."""
         select = "SELECT $row FROM memories WHERE $own ORDER BY sequence"
-        [found] = send(shared(select, (op.namespace,)))
-        return self._row_ids.encode(op.namespace, [row for (row,) in found])
+        [rows] = send(shared(select, (op.namespace,)))
+        return self._row_ids.encode(op.namespace, [row for (row,) in rows])
 
     def rows_by_id(self, op: operations.RowsById, send: Send) -> dict[str, int]:
         """The rows of ids that are there."""
-        [found] = send(Statement(ROWS_BY_ID, (op.namespace, list(op.ids))))
-        rows = self._row_ids.encode(op.namespace, [row for _, row in found]).tolist()
-        by_id = dict(zip((id for id, _ in found), rows, strict=True))
+        [pairs] = send(Statement(ROWS_BY_ID, (op.namespace, list(op.ids))))
+        rows = self._row_ids.encode(op.namespace, [row for _, row in pairs]).tolist()
+        by_id = dict(zip((id for id, _ in pairs), rows, strict=True))
         return {id: by_id[id] for id in op.ids if id in by_id}
 
     def unembedded(self, op: operations.Unembedded, send: Send, after: int = 0) -> Rows:
@@ -120,8 +120,8 @@ class TableReader:
         )
         [stored_sets] = send(SELECT_SETS)
         stored = parse_sets(stored_sets)[1].stored_name(op.name, beside=op.beside)
-        [found] = send(shared(select, (op.namespace, after, stored, op.limit)))
-        return self._row_ids.encode(op.namespace, [row for (row,) in found])
+        [rows] = send(shared(select, (op.namespace, after, stored, op.limit)))
+        return self._row_ids.encode(op.namespace, [row for (row,) in rows])
 
     def dimensions(self, op: operations.Dimensions, send: Send) -> dict[str, int]:
         """The dimensions of searched vectors by name."""

@@ -24,8 +24,8 @@ def note(op: Note, dialect: Dialect, send: Send) -> bool:
     where = (op.namespace, op.key)
     entering = [] if op.value is None else [dialect.enter(op.namespace)]
     select = "SELECT value FROM notes WHERE $own AND key = %s $locked"
-    *_, found = send(*entering, shared(select, where))
-    if op.was != (found[0][0] if found else None):
+    *_, rows = send(*entering, shared(select, where))
+    if op.was != (rows[0][0] if rows else None):
         raise Abandon(False)
     if op.value is None:
         send(shared("DELETE FROM notes WHERE $own AND key = %s", where))

@@ -50,7 +50,7 @@ def _put(
 ) -> bool:
     """Write vectors; False if they are the first of their name beside, which is noted `alone`."""
     namespace = op.namespace
-    *_, there, stored_sets, found = send(
+    *_, there, stored_sets, rows = send(
         *(dialect.lock_sets() if alone else ()),
         lock(namespace),
         SELECT_SETS,
@@ -71,7 +71,7 @@ def _put(
         noted.append(("embedder", op.embedder))
     send(
         *dialect.replace(
-            "vectors", [(namespace, name, row, dialect.vector(vectors[row])) for (row,) in found]
+            "vectors", [(namespace, name, row, dialect.vector(vectors[row])) for (row,) in rows]
         ),
         *dialect.replace("meta", noted),
         *([] if op.beside else dialect.reload(namespace)),
@@ -128,19 +128,19 @@ def _cut_over(
     ids: dict[str, list[str]] = {}
     for namespace, id in lacking:
         ids.setdefault(namespace, []).append(id)
-    answers = send(*(select_stored(namespace, own) for namespace, own in ids.items()))
+    answers = send(*(select_stored(namespace, memory_ids) for namespace, memory_ids in ids.items()))
     memories = [
         (namespace, values["row"], codec.record_of(namespace, values))
         for namespace, rows in zip(ids, answers, strict=True)
         for values in stored_by_id(rows, dialect).values()
     ]
     vectors = []
-    for name, places, made in op.embed([record for *_, record in memories]):
+    for name, places, embedded in op.embed([record for *_, record in memories]):
         sets = sets.with_beside(op.embedder, name)
         stored = sets.stored_name(name, beside=True)
         vectors += [
             (*memories[at][:2], stored, dialect.vector(vector))
-            for at, vector in zip(places, made, strict=True)
+            for at, vector in zip(places, embedded, strict=True)
         ]
     after = sets.cut_over(former, op.embedder).to_json()
     send(
@@ -176,9 +176,9 @@ def drop(sets: VectorSets, namespaces: Iterable[str], dialect: Dialect, ask: Run
         if names and any(ask(partial(_select_left, (namespace, names)), [namespace]))
     ]
     is_same = True
-    for namespace, own in parts:
-        while is_same and any(ask(partial(_select_left, own), [namespace])):
-            is_same = run(partial(_drop_some, sets, own), [namespace])
+    for namespace, part in parts:
+        while is_same and any(ask(partial(_select_left, part), [namespace])):
+            is_same = run(partial(_drop_some, sets, part), [namespace])
     if not is_same or not run(partial(_end_dropping, sets, dialect), []):
         raise StoreError(
             "somebody else changed the sets of vectors meanwhile; look at "

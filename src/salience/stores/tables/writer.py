@@ -101,18 +101,18 @@ class TableWriter(ABC):
         Raises:
             StoreError: it was cut short; says how many are erased.
         """
-        own = (op.namespace,)
+        names = (op.namespace,)
         everything = op.ids is None and op.where is None
-        self._accesses.flush(own)
+        self._accesses.flush(names)
         tally, left, is_empty = Tally(), "", False
         try:
             with erase.adding_up(tally):
                 for ids in [*self._chosen(op)]:  # those that were there when the call came
-                    erased, is_empty = self.run(partial(self._erase_chosen, op, ids, True), own)
+                    erased, is_empty = self.run(partial(self._erase_chosen, op, ids, True), names)
                     tally.add(erased, ids)
                 if op.user_id is not None:
-                    self.run(partial(self._begin_erasing, op.namespace), own)
-                    erase.forget_user(tally, op, self.dialect, partial(self.run, namespaces=own))
+                    self.run(partial(self._begin_erasing, op.namespace), names)
+                    erase.forget_user(tally, op, self.dialect, partial(self.run, namespaces=names))
                 if is_empty or everything:
                     kept = () if everything else WORK_NOTES
                     left = self._erase_name(op.namespace, tally, kept)

@@ -40,8 +40,8 @@ def statements_of(records: Mapping[int, MemoryRecord]) -> dict[int, Statement]:
         return {}
     from salience.language.statements import statement_of
 
-    read = {place: statement_of(record.content) for place, record in facts.items()}
-    return {place: statement for place, statement in read.items() if statement is not None}
+    statements = {place: statement_of(record.content) for place, record in facts.items()}
+    return {place: statement for place, statement in statements.items() if statement is not None}
 
 
 def leaves_room(kinds: Collection[str], one: MemoryRecord, other: MemoryRecord) -> bool:
@@ -113,19 +113,19 @@ def repeated_memory(content: str, recalled: Mapping[str, str]) -> str | None:
         return None
     if _has_new_word(content, recalled.values()):
         return None
-    said = _said(MEMORY_REFERENCE.sub(". ", content).replace("[m:", " "))
-    if sum(map(len, said)) < _MIN_WORDS:
+    sentences = _said(MEMORY_REFERENCE.sub(". ", content).replace("[m:", " "))
+    if sum(map(len, sentences)) < _MIN_WORDS:
         return None
     holding: dict[str, list[_SaidSentence]] = {}
-    needed = [(sentence, _words_needed(sentence)) for sentence in said]
+    needed = [(sentence, _words_needed(sentence)) for sentence in sentences]
     for id, text in recalled.items():
         if len(text) <= MAX_COMPARED_CHARACTERS:
             has_word = _folded(text).__contains__
             likely = [sentence for sentence, words in needed if all(map(has_word, words))]
             if likely:
-                known = set(_said(text))
-                holding[id] = [sentence for sentence in likely if sentence in known]
-    if not set(said) <= set().union(*holding.values()):
+                text_sentences = set(_said(text))
+                holding[id] = [sentence for sentence in likely if sentence in text_sentences]
+    if not set(sentences) <= set().union(*holding.values()):
         return None
     return max(holding, key=lambda id: (len(holding[id]), id))
 
@@ -134,9 +134,9 @@ def _has_new_word(content: str, recalled: Iterable[str]) -> bool:
     """Test quickly whether a text has a word that nobody can leave out, and none of others has."""
     if not content.isascii() or "[m:" in content:
         return False
-    told = set(_LETTERS.findall(content.lower())) - _FRAMES - _BESIDE_FRAMES
+    words = set(_LETTERS.findall(content.lower())) - _FRAMES - _BESIDE_FRAMES
     texts = [_folded(text) for text in recalled if len(text) <= MAX_COMPARED_CHARACTERS]
-    return any(not any(word in text for text in texts) for word in told)
+    return any(not any(word in text for text in texts) for word in words)
 
 
 @lru_cache(maxsize=_RECALLED_TEXTS)
@@ -156,7 +156,7 @@ def _said(text: str) -> list[_SaidSentence]:
         tuple(word.folded for word in sentence if word.text != PAUSE)
         for sentence in written(text).sentences
     )
-    return [said for sentence in folded if (said := _without_frame(sentence))]
+    return [stripped for sentence in folded if (stripped := _without_frame(sentence))]
 
 
 def _without_frame(sentence: _SaidSentence) -> _SaidSentence:

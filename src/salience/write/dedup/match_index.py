@@ -123,13 +123,13 @@ class MatchIndex:
         statement = self.statements.get(place)
         if statement is None:
             return None
-        for fact, said in reversed(self.facts.get((self.owner(record), statement.key), ())):
+        for fact, stored in reversed(self.facts.get((self.owner(record), statement.key), ())):
             current = self._current(fact)
             if current is None or current.id == record.id or not _overlap(current, record):
                 continue
-            if said.confirms(statement):
+            if stored.confirms(statement):
                 return None
-            if said.contradicts(statement):
+            if stored.contradicts(statement):
                 return current
         return None
 
@@ -139,7 +139,7 @@ class MatchIndex:
         if statement is None or not statement.values:
             return False
         facts = self.facts.get((self.owner(memory), statement.key), ())
-        return any(f.id == memory.id and said.confirms(statement) for f, said in facts)
+        return any(f.id == memory.id and stored.confirms(statement) for f, stored in facts)
 
     def _current(self, memory: MemoryRecord) -> MemoryRecord | None:
         """An existing memory as it is by now; None if superseded, or if its text has changed."""

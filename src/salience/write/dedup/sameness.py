@@ -93,11 +93,11 @@ class _Pair:
     """Two texts that are laid beside each other."""
 
     def __init__(self, one: str, other: str) -> None:
-        read = [_read(one), _read(other)]
-        self.cases = {text.case for text, _ in read}
-        self.is_english = all(is_english for _, is_english in read)
+        parsed = [_read(one), _read(other)]
+        self.cases = {text.case for text, _ in parsed}
+        self.is_english = all(is_english for _, is_english in parsed)
         self.one, self.other = (
-            map(_written_out, (one, other)) if self.is_english else (text for text, _ in read)
+            map(_written_out, (one, other)) if self.is_english else (text for text, _ in parsed)
         )
 
     def same_sentence(self, one: Sentence, other: Sentence) -> bool:
@@ -161,22 +161,22 @@ def _is_english(text: WrittenText) -> bool:
         and word.text.isalpha()
         and (len(word.text) > 2 or word.text in STOP_WORDS)
     }
-    known = len(small & _english())
-    return bool(known) and known >= _MIN_ENGLISH * len(small) and language_of(small) is None
+    count = len(small & _english())
+    return bool(count) and count >= _MIN_ENGLISH * len(small) and language_of(small) is None
 
 
 @lru_cache(maxsize=_RECENT_TEXTS)
 def _read(text: str) -> tuple[WrittenText, bool]:
     """A text as it is written, and whether it is in English."""
-    read = written(text)
-    return read, _is_english(read)
+    parsed = written(text)
+    return parsed, _is_english(parsed)
 
 
 @lru_cache(maxsize=_RECENT_TEXTS)
 def _written_out(text: str) -> WrittenText:
     """An English text with its sentences as they are compared."""
-    read, _ = _read(text)
-    return WrittenText(tuple(map(_expanded, read.sentences)), read.case)
+    parsed, _ = _read(text)
+    return WrittenText(tuple(map(_expanded, parsed.sentences)), parsed.case)
 
 
 @cache

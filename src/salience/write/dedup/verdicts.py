@@ -123,8 +123,8 @@ def _checked(name: Any, value: Any) -> Any:
         if seconds is None:
             raise InvalidInput("dedup.loop_seconds", "is None", "give seconds, or 0 for never")
         return seconds
-    known = ", ".join(each.name for each in fields(DedupPolicy))
-    raise InvalidInput("dedup", f"has no {shown(name)}", f"use {known}")
+    names = ", ".join(each.name for each in fields(DedupPolicy))
+    raise InvalidInput("dedup", f"has no {shown(name)}", f"use {names}")
 
 
 NO_DEDUP = DedupPolicy(None, 0.0)

@@ -106,12 +106,12 @@ def bm25(
     occurrences, idf = weighed_occurrences(fields, route, terms, lengths, alive, term_weights)
     mean = lengths.mean(route.passages)
     among_turns = bool(route.before or route.after) and "content" in dict(route.fields)
-    own = np.zeros(size)
+    values = np.zeros(size)
     turns = (fields["content"].lengths, *neighbors) if among_turns else (None, None, None)
     numbers = np.array([route.k1, route.b, mean, route.before, route.after, WINDOW], np.float64)
-    found = (*vars(occurrences).values(), idf, lengths.words, numbers, *turns, own)
-    if by_kernel("bm25", *found) is not NotImplemented:
-        return WordScores(own, occurrences, idf)
+    arguments = (*vars(occurrences).values(), idf, lengths.words, numbers, *turns, values)
+    if by_kernel("bm25", *arguments) is not NotImplemented:
+        return WordScores(values, occurrences, idf)
     factors = idf[occurrences.term]
 
     def gains(tf: Floats, spans: NDArray[Any]) -> Floats:
@@ -210,11 +210,11 @@ def inverse_document_frequencies(
     occurrences: Occurrences, terms: Sequence[Term], lengths: Lengths
 ) -> Floats:
     """idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5)) of each term, by place."""
-    living, known = lengths.living, lengths.frequencies
+    living, frequencies = lengths.living, lengths.frequencies
     df = np.bincount(occurrences.term, minlength=len(terms)).tolist()
-    if known is not None:
-        whole = (sum(known.get(term_id(form), 0) for form in term) for term in terms)
-        df = [min(living, max(pair)) for pair in zip(df, whole, strict=True)]
+    if frequencies is not None:
+        totals = (sum(frequencies.get(term_id(form), 0) for form in term) for term in terms)
+        df = [min(living, max(pair)) for pair in zip(df, totals, strict=True)]
     return np.array([_inverse_document_frequency(living, n) for n in df], dtype=np.float64)
 
 
@@ -253,7 +253,7 @@ def find_occurrences(
     ids = stem_ids(chain.from_iterable(terms))
     by_native = _found_by_kernel(fields, weights, ids, place_of, alive)
     if by_native is not None:
-        occurrences, own = by_native
+        occurrences, field_terms = by_native
     else:
         parts = [
             _weighted(hits, place_of, weight, name == "content")
@@ -263,10 +263,10 @@ def find_occurrences(
         if alive is not None:
             parts = [part.take(alive[part.ordinal]) for part in parts]
             parts = [part for part in parts if len(part.term)]
-        occurrences, own = Occurrences.joined(parts), [part.term for part in parts]
+        occurrences, field_terms = Occurrences.joined(parts), [part.term for part in parts]
     mixed = {place for place, term in enumerate(terms) if len(term) > 1}
-    if len(own) > 1:
-        by_field = [set(np.unique(term).tolist()) for term in own]
+    if len(field_terms) > 1:
+        by_field = [set(np.unique(term).tolist()) for term in field_terms]
         mixed |= {p for p in set().union(*by_field) if sum(p in each for each in by_field) > 1}
     if not mixed:
         return occurrences
@@ -293,17 +293,17 @@ def _found_by_kernel(
     """
     if arithmetic.native is None:  # which could not read what is made for it
         return None
-    read = [
+    segments = [
         (weight, name == "content", *fields[name].read_by_kernel(ids))
         for name, weight in weights.items()
     ]
-    ends = np.empty(len(read), dtype=np.int64)
-    found = by_kernel("occurrences", tuple(read), ids, place_of, alive, ends)
-    if found is NotImplemented:
+    ends = np.empty(len(segments), dtype=np.int64)
+    packed = by_kernel("occurrences", tuple(segments), ids, place_of, alive, ends)
+    if packed is NotImplemented:
         return None
-    room, count = len(found) // 40, int(ends[-1])
+    room, count = len(packed) // 40, int(ends[-1])
     columns: list[Any] = [
-        np.frombuffer(found, kind, count, 8 * room * at) if count else np.empty(0, kind)
+        np.frombuffer(packed, kind, count, 8 * room * at) if count else np.empty(0, kind)
         for at, kind in enumerate("qqddd")
     ]
     by_field = np.split(columns[0], ends[:-1])

@@ -52,10 +52,10 @@ def passage_scores(
 ) -> Floats:
     """BM25 of each passage: idf is that of memories, the length relative to `LONGEST_PASSAGE`."""
     postings = passages.postings
-    found = find_occurrences({"passages": postings}, {"passages": 1.0}, terms, None)
-    length = postings.lengths[found.ordinal] / LONGEST_PASSAGE
-    gains = saturated(route, idf[found.term], found.tf, length)
-    return np.bincount(found.ordinal, gains, len(passages)).astype(np.float64, copy=False)
+    occurrences = find_occurrences({"passages": postings}, {"passages": 1.0}, terms, None)
+    length = postings.lengths[occurrences.ordinal] / LONGEST_PASSAGE
+    gains = saturated(route, idf[occurrences.term], occurrences.tf, length)
+    return np.bincount(occurrences.ordinal, gains, len(passages)).astype(np.float64, copy=False)
 
 
 def _own_scores(scored: WordScores, route: Lexical, lengths: Lengths) -> Floats:
@@ -177,12 +177,12 @@ class PassageTable(Part):
         vectors = self.vectors
         if vectors is None:
             return np.empty((len(ordinals), 0), dtype=np.float32)
-        taken = np.full((len(ordinals), vectors.dimensions), np.nan, dtype=np.float32)
+        matrix = np.full((len(ordinals), vectors.dimensions), np.nan, dtype=np.float32)
         for row, ordinal in enumerate(ordinals.tolist()):
             numbers = self.passages_of(ordinal)
             if place < len(numbers):
-                taken[row] = vectors.take(numbers[place])
-        return taken
+                matrix[row] = vectors.take(numbers[place])
+        return matrix
 
     def most_vectors(self, alive: NDArray[np.bool_]) -> int:
         """The most passages of a living memory, if these have vectors."""
@@ -229,9 +229,9 @@ class PassageVectors(Part):
     def cosines(self, query: Embedding, size: int) -> Floats:
         """q . p for each of `size` passages, NaN where one has no vector; the last is kept."""
         if self._last is None or self._last[0] is not query or len(self._last[1]) != size:
-            found = np.full(size, np.nan)
-            found[self._numbers.view] = cosines(self._matrix.view, query)
-            self._last = (query, found)
+            values = np.full(size, np.nan)
+            values[self._numbers.view] = cosines(self._matrix.view, query)
+            self._last = (query, values)
         return self._last[1]
 
     def take(self, number: int) -> NDArray[np.float32]:

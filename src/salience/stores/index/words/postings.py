@@ -136,15 +136,15 @@ class Segment(Part):
             return []
         nearest = np.minimum(np.searchsorted(self.terms, terms), len(self.terms) - 1)
         places = np.flatnonzero(self.terms[nearest] == terms)
-        own = nearest[places]
-        starts, ends = self.start[own].tolist(), self.start[own + 1].tolist()
+        positions = nearest[places]
+        starts, ends = self.start[positions].tolist(), self.start[positions + 1].tolist()
         return list(zip(places.tolist(), starts, ends, strict=True))
 
     @cached_property
     def arrays(self) -> tuple[Any, ...]:
         """The arrays that a kernel reads."""
-        found = self.terms, self.start, self.ordinals, self.tf, self.head, self.tail
-        return *map(np.ascontiguousarray, found), self.first
+        columns = self.terms, self.start, self.ordinals, self.tf, self.head, self.tail
+        return *map(np.ascontiguousarray, columns), self.first
 
     @cached_property
     def nbytes(self) -> int:
@@ -337,7 +337,7 @@ class RecentPostings:
         """Every posting of the terms after the place of its term, each term's by ordinal."""
         if self._by_term.keys().isdisjoint(terms):  # as mostly
             return []
-        return [(at, *own) for at, term in enumerate(terms) for own in self._by_term.get(term, ())]
+        return [(at, *row) for at, term in enumerate(terms) for row in self._by_term.get(term, ())]
 
     @property
     def nbytes(self) -> int:

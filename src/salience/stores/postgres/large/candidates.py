@@ -87,13 +87,13 @@ class Parts:
 
     def settings(self, searches: Sequence[Search]) -> list[Statement]:
         """Settings of the transaction that searches by indexes."""
-        wanted = max((_rows(op) for op in searches), default=0)
-        kept = min(_MAX_EF_SEARCH, max(2 * wanted, _LEAST_EF_SEARCH))
+        rows = max((_rows(op) for op in searches), default=0)
+        ef_search = min(_MAX_EF_SEARCH, max(2 * rows, _LEAST_EF_SEARCH))
         least = [op.route.min_similarity for op in searches if isinstance(op.route, Trigram)]
         similarity = max(0.0, min(least, default=0.3) - _SIMILARITY_MARGIN)
         return [
             set_local("enable_seqscan", "off"),
-            set_local("hnsw.ef_search", str(kept)),
+            set_local("hnsw.ef_search", str(ef_search)),
             set_local("hnsw.iterative_scan", "relaxed_order"),
             set_local("pg_trgm.similarity_threshold", repr(similarity)),
         ]
@@ -101,10 +101,10 @@ class Parts:
     def select(self, searches: Sequence[Search]) -> Statement:
         """Read the rows that some routes may find, and those beside them in their sessions."""
         parts = [part for op in searches for part in self._of(op)]
-        found = " UNION ".join(f"({part.sql})" for part in parts) or 'SELECT 0 AS "row" WHERE FALSE'
+        union = " UNION ".join(f"({part.sql})" for part in parts) or 'SELECT 0 AS "row" WHERE FALSE'
         parameters = [value for part in parts for value in part.parameters]
         return Statement(
-            f'WITH found AS MATERIALIZED ({found}) SELECT "row" FROM found {_BESIDE}',
+            f'WITH found AS MATERIALIZED ({union}) SELECT "row" FROM found {_BESIDE}',
             (*parameters, *(self.namespace,) * 3),
         )
 

@@ -52,7 +52,7 @@ def build_indexes(
         connection.execute("ANALYZE")
         kept = connection.execute("SELECT value FROM meta WHERE key = 'vectors'").fetchone()
         sets = VectorSets.from_json(kept[0] if kept else None)
-        wanted = connection.execute(
+        missing = connection.execute(
             _SELECT_WANTED,
             (
                 least,
@@ -64,30 +64,30 @@ def build_indexes(
                 stored_names is None,
             ),
         ).fetchall()
-        for done, (namespace, name, size) in enumerate(wanted):
+        for done, (namespace, name, size) in enumerate(missing):
             if progress is not None:
-                progress(done, len(wanted))
+                progress(done, len(missing))
             _build_index(connection, namespace, name, size)
             connections.write(partial(_note_index, namespace, name, size), (namespace,))
-        if wanted:
+        if missing:
             connection.execute("ANALYZE")  # what is indexed, too
         large = connection.execute("SELECT namespace FROM spaces WHERE living >= %s", (least,))
         for (namespace,) in large.fetchall():
             connections.write(partial(make_statistics, namespace), (namespace,))
-        return len(wanted)
+        return len(missing)
 
 
 def drop_vector_indexes(database: Database, stored_names: Sequence[str]) -> None:
     """Drop the indexes of vectors of stored names, which are not searched."""
-    own = (list(stored_names),)
+    parameters = (list(stored_names),)
     with database.connect() as connection, translate_errors(database.server):
         connection.execute("SELECT pg_advisory_lock(%s)", (_INDEX_LOCK,))
         for namespace, name, size in connection.execute(
-            "SELECT namespace, name, size FROM indexes WHERE name = ANY(%s::text[])", own
+            "SELECT namespace, name, size FROM indexes WHERE name = ANY(%s::text[])", parameters
         ).fetchall():
             called = _index_name(namespace, name, size)
             connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {called}".encode())
-        connection.execute("DELETE FROM indexes WHERE name = ANY(%s::text[])", own)
+        connection.execute("DELETE FROM indexes WHERE name = ANY(%s::text[])", parameters)
 
 
 def drop_indexes_of(database: Database, namespace: str, vectors: Sequence[tuple[str, int]]) -> bool:
@@ -125,12 +125,12 @@ def _index_name(namespace: str, name: str, size: int) -> str:
 
 
 def _build_index(connection: Any, namespace: str, name: str, size: int) -> None:
-    called, own = _index_name(namespace, name, size), quote_literal(namespace)
-    connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {called}".encode())
+    index, literal = _index_name(namespace, name, size), quote_literal(namespace)
+    connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {index}".encode())
     if not size:
         connection.execute(
-            f"CREATE INDEX CONCURRENTLY {called} ON words USING gin "
-            f"(({TERMS.replace('w.', '')})) WHERE namespace = {own}".encode()
+            f"CREATE INDEX CONCURRENTLY {index} ON words USING gin "
+            f"(({TERMS.replace('w.', '')})) WHERE namespace = {literal}".encode()
         )
         return
     # Named with its schema: the workers of a cluster have another search path.
@@ -139,9 +139,9 @@ def _build_index(connection: Any, namespace: str, name: str, size: int) -> None:
         "JOIN pg_namespace n ON n.oid = o.opcnamespace WHERE o.opcname = 'halfvec_ip_ops'"
     ).fetchone()
     connection.execute(
-        f"CREATE INDEX CONCURRENTLY {called} ON vectors USING hnsw "
+        f"CREATE INDEX CONCURRENTLY {index} ON vectors USING hnsw "
         f"((vector::halfvec({size})) {ranked}) "
-        f"WITH (ef_construction = {_EF_CONSTRUCTION}) WHERE namespace = {own} "
+        f"WITH (ef_construction = {_EF_CONSTRUCTION}) WHERE namespace = {literal} "
         f"AND name = {quote_literal(name)} AND vector_dims(vector) = {size}".encode()
     )
 

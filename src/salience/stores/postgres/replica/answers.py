@@ -46,21 +46,21 @@ class Replicas(ReplicaManager):
         with self._lock:
             for index, rows, _ in self._indexes_of(op.rows):
                 if index.namespace in op.query.namespaces:
-                    read = partial(self._replica(index.namespace).feed.edges, index.namespace)
-                    edges = index.edges_between(rows, op.query.where, read)
+                    read_edges = partial(self._replica(index.namespace).feed.edges, index.namespace)
+                    edges = index.edges_between(rows, op.query.where, read_edges)
                     parts.append(edges if op.type is None else edges.take(edges.type == op.type))
         return parts[0] if len(parts) == 1 else [edge for part in parts for edge in part]
 
     def begin(self, batch: Sequence[operations.Op], send: Send) -> None:
         """Bring the indexes that some operations are asked of up to date, once a search."""
         names, search = self.named(batch), self._own
-        asked = next((_question(op) for op in batch if isinstance(op, operations.Collect)), None)
+        question = next((_question(op) for op in batch if isinstance(op, operations.Collect)), None)
         begins = any(isinstance(op, operations.OfNamespaces) for op in batch)
-        is_another = asked is not None and search.asked not in (None, asked)
+        is_another = question is not None and search.asked not in (None, question)
         refresh = begins or is_another or not names <= search.current
         self.advance(names, send, refresh=refresh)
         search.current = names if refresh else search.current
-        search.asked = None if begins else asked or search.asked
+        search.asked = None if begins else question or search.asked
 
     def end_search(self) -> None:
         """Have the next operations of this thread answered by indexes that are up to date then."""
@@ -97,8 +97,8 @@ class Replicas(ReplicaManager):
         """Answer an operation about namespaces of which some are large."""
         parts: list[Any] = []
         for name in op.namespaces:
-            large, own = self._own.large.get(name), replace(op, namespaces=(name,))
-            parts.append((self if large is None else large).answer(own, send))
+            large, single = self._own.large.get(name), replace(op, namespaces=(name,))
+            parts.append((self if large is None else large).answer(single, send))
         if isinstance(op, operations.FindSpeakers):
             return operations.SpeakerMatches.merged(parts)
         if isinstance(op, operations.FindWords):
@@ -114,11 +114,11 @@ class Replicas(ReplicaManager):
         for _ in range(2):
             for each in large:
                 each.collect(op, queries, send)
-            found = self._with_columns(partial(self.collect, op), send)
-            if not op.sessions or CHAT_CHUNKS.isdisjoint(found["kind"].tolist()):
+            table = self._with_columns(partial(self.collect, op), send)
+            if not op.sessions or CHAT_CHUNKS.isdisjoint(table["kind"].tolist()):
                 break
             queries = [op.narrowed(Compare("kind", "eq", SESSION_CHUNK))]
-        return replace(found, approximate=large[-1].why)
+        return replace(table, approximate=large[-1].why)
 
     def _with_columns(self, answer: Callable[[], Any], send: Send) -> Any:
         """An answer; columns and links that an index lacks for it are read."""

@@ -102,10 +102,10 @@ class ReplicaFeed:
         elif rows is not None and self.changed is not None:
             yield self.changed
         else:
-            asked = names, None if rows is None else tuple(rows)
-            if asked not in self.supplied:
-                raise MissingColumns(namespace, *asked)
-            yield from self.supplied[asked]
+            key = names, None if rows is None else tuple(rows)
+            if key not in self.supplied:
+                raise MissingColumns(namespace, *key)
+            yield from self.supplied[key]
 
     def vectors(
         self, namespace: str, rows: Sequence[int] | None
@@ -131,8 +131,8 @@ class ReplicaFeed:
         """Links as (source, target, type, created_at, weight), by source, target and type."""
         if self.stored_links is None:
             raise MissingColumns(namespace, links=True)
-        wanted = set(ids or ())
-        return [link for link in self.stored_links if ids is None or wanted.intersection(link[:2])]
+        chosen = set(ids or ())
+        return [link for link in self.stored_links if ids is None or chosen.intersection(link[:2])]
 
     def release(self) -> None:
         """Let go of the rows that the index has taken in."""
@@ -218,8 +218,8 @@ class ColumnRequest:
 
     def of(self, rows: Sequence[int]) -> list[Statement]:
         """Read the memories of some row ids."""
-        own = [row - self._offset for row in rows]
-        return self._select('m."row" = ANY(%s::integer[])', own)
+        stored_rows = [row - self._offset for row in rows]
+        return self._select('m."row" = ANY(%s::integer[])', stored_rows)
 
     def _select(self, condition: str, *parameters: Any) -> list[Statement]:
         words = (
@@ -334,8 +334,8 @@ def parse_vectors(
         if name is None:
             continue
         blobs: list[bytes | None] = [b""] * len(rows)
-        for places, read in unpack_vectors(packed, len(rows)):
-            for place, vector in zip(places.tolist(), read.astype(np.float16), strict=True):
+        for places, block in unpack_vectors(packed, len(rows)):
+            for place, vector in zip(places.tolist(), block.astype(np.float16), strict=True):
                 blobs[place] = vector.tobytes()
         vectors.append((name, (rows.astype(np.int64) + offset).tolist(), blobs))
     return vectors

@@ -132,11 +132,11 @@ class LargeNamespace:
         turns = Counter(noted.speakers) + Counter(dict(later))
         speakers = speakers_of(dict(sorted(turns.items())), nicknames(noted.greetings))
         proper = sorted(set(op.words) & op.proper)
-        held = (self._holders(proper, send)) if self._has_index else []
-        strange = {w for w, own in zip(proper, held, strict=False) if not own.memories}
-        named = named_speakers(op.words, speakers.by_word, strange, op.ordinary, op.by_sound)
+        holders = (self._holders(proper, send)) if self._has_index else []
+        strange = {w for w, holder in zip(proper, holders, strict=False) if not holder.memories}
+        matches = named_speakers(op.words, speakers.by_word, strange, op.ordinary, op.by_sound)
         vectors = frozenset(self._dimensions)
-        return operations.SpeakerMatches.among(speakers, named, self._living, vectors)
+        return operations.SpeakerMatches.among(speakers, matches, self._living, vectors)
 
     def find_words(self, op: operations.FindWords, send: Send) -> operations.NearWords:
         """None are near while the words have no index."""
@@ -205,9 +205,9 @@ class LargeNamespace:
             words.get("content", 0) / max(1, self._statistics.documents),
         )
         searches = [Search(route, query, op.depth) for query in queries for route in op.routes]
-        *_, found = send(*parts.settings(searches), parts.select(searches))
-        asked = () if op.rows is None else self.own_rows(op.rows)
-        self.include([*asked, *(row + self.replica.offset for (row,) in found)], send)
+        *_, rows = send(*parts.settings(searches), parts.select(searches))
+        asked_rows = () if op.rows is None else self.own_rows(op.rows)
+        self.include([*asked_rows, *(row + self.replica.offset for (row,) in rows)], send)
 
     def own_rows(self, rows: Rows) -> list[int]:
         """The ids of those rows that are its memories."""
@@ -251,12 +251,12 @@ class LargeNamespace:
 
     def include(self, ids: Iterable[int], send: Send) -> None:
         """Have the index hold some rows; whatever is new has it rebuilt."""
-        wanted = self._rows.union(ids)
-        if wanted == self._rows and self.replica.refreshes:
+        all_rows = self._rows.union(ids)
+        if all_rows == self._rows and self.replica.refreshes:
             return
         before, offset = self.replica, self.replica.offset
         replica = Replica(self.namespace, offset, (), before.watermark, self._pending)
-        rows, pending = sorted(wanted), self._pending(self.namespace)
+        rows, pending = sorted(all_rows), self._pending(self.namespace)
         request = replica.request(replica.index.table.loaded_columns)
         numbers = [row - offset for row in rows]
         answers = send(
@@ -270,7 +270,7 @@ class LargeNamespace:
             self._statistics.words,
             self._frequencies,
         )
-        self._rows, self.replica = wanted, replica
+        self._rows, self.replica = all_rows, replica
 
     def include_linked(self, ids: Iterable[int], type: str | None, send: Send) -> None:
         """Have the index hold some rows, and the memories that links of a type, or all, name."""

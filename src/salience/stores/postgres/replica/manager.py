@@ -243,10 +243,10 @@ class ReplicaManager(IndexReader):
             for replica, since, until in behind
         ]
         statements = [delta.statements() for delta in deltas]
-        answers = iter(send(*[each for own in statements for each in own]))
+        answers = iter(send(*[each for group in statements for each in group]))
         with self._lock:
-            for delta, own in zip(deltas, statements, strict=True):
-                own_answers = [next(answers) for _ in own]
+            for delta, group in zip(deltas, statements, strict=True):
+                own_answers = [next(answers) for _ in group]
                 replica = delta.replica
                 if self._replicas.get(replica.namespace) is not replica or delta.is_stale():
                     return False

@@ -257,9 +257,9 @@ def _columns(expected: _Schema, stored: _Schema) -> Iterator[Problem]:
     for table in sorted({table for table, _ in expected.columns} - tables):
         yield Problem(Finding(STRUCTURE, f"the table {table} is missing", remedy=_RESTORE))
     for (table, column), kind in sorted(expected.columns.items()):
-        own = stored.columns.get((table, column))
-        if table in tables and own != kind:
-            state = "missing" if own is None else f"of the type {own}, not {kind}"
+        stored_kind = stored.columns.get((table, column))
+        if table in tables and stored_kind != kind:
+            state = "missing" if stored_kind is None else f"of the type {stored_kind}, not {kind}"
             problem = f"the column {column} of {table} is {state}"
             yield Problem(Finding(STRUCTURE, problem, remedy=_RESTORE))
     others = sorted(f"{t}.{c}" for t, c in stored.columns.keys() - expected.columns.keys())
@@ -300,22 +300,22 @@ def check_store(connections: Connections, *, fix: bool) -> tuple[tuple[Finding, 
             "the tables"
         )
     checks = DatabaseChecks(connections)
-    found = _mended(checks.problems(), fix)
-    if any(each.check == STRUCTURE for each in found):
-        return tuple(found), []
+    findings = _mended(checks.problems(), fix)
+    if any(each.check == STRUCTURE for each in findings):
+        return tuple(findings), []
     quarantine = Quarantine(connections.database.name.replace("/", "_"))
     namespaces = checks.namespaces()
     for name in namespaces:
         problems = NamespaceChecks(connections, name, quarantine).problems()
-        found += [
+        findings += [
             replace(each, problem=f"{each.problem}, in {name!r}") for each in _mended(problems, fix)
         ]
-    return tuple(found), namespaces
+    return tuple(findings), namespaces
 
 
 def _mended(problems: Iterator[Problem], fix: bool) -> list[Finding]:
     """The findings of problems, each mended before the next is looked for."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for problem in problems:
         finding = problem.finding
         if fix and problem.mend is not None:
@@ -324,5 +324,5 @@ def _mended(problems: Iterator[Problem], fix: bool) -> list[Finding]:
                 finding = replace(finding, fixed=True)
             except StoreError as error:
                 finding = replace(finding, remedy=f"it could not be mended: {error}")
-        found.append(finding)
-    return found
+        findings.append(finding)
+    return findings

@@ -73,8 +73,8 @@ class NamespaceChecks(RowChecks):
                 (*self.values, *values),
             )
             [rows] = send(shared(f"SELECT to_jsonb(t)::text {condition}", all_values))
-            found = ((self._namespace, json.loads(row)) for (row,) in rows)
-            self.quarantine.keep(table, found, why)
+            entries = ((self._namespace, json.loads(row)) for (row,) in rows)
+            self.quarantine.keep(table, entries, why)
             send(shared(f"DELETE {condition}", all_values))
 
         return partial(self._mend, work)
@@ -118,9 +118,9 @@ class NamespaceChecks(RowChecks):
 
     def _stale_words(self) -> Iterator[Problem]:
         """Memories whose terms, features or keys are not those of their texts."""
-        found = list(self._found())
-        stale = [each for each in found if not isinstance(each, str)]
-        unreadable = [each for each in found if isinstance(each, str)]
+        memories = list(self._found())
+        stale = [each for each in memories if not isinstance(each, str)]
+        unreadable = [each for each in memories if isinstance(each, str)]
         if stale:
             finding = stale_words(len(stale), [each.id for each in stale[:EXAMPLES]])
             yield Problem(finding, partial(self._mend, lambda send: send(*written(stale))))
@@ -136,6 +136,6 @@ class NamespaceChecks(RowChecks):
         while len(rows) == _PAGE_MEMORIES:
             [rows] = self._read(Statement(_SELECT_PAGE, (self._namespace, after)))
             for row in rows:
-                found, after = Found.of(row), row[1]
-                if isinstance(found, str) or found.is_stale:
-                    yield found
+                memory, after = Found.of(row), row[1]
+                if isinstance(memory, str) or memory.is_stale:
+                    yield memory

@@ -147,16 +147,16 @@ def _metadata_value(key: str, table: str) -> Condition:
 
 def _compare_json(value: Condition, operator: Operator, operand: Any) -> Condition:
     """A comparison of a value of the metadata."""
-    own = value.parameters
+    parameters = value.parameters
     if operator == "exists":
-        return Condition(f"{value.sql} IS {'NOT ' if operand else ''}NULL", own)
+        return Condition(f"{value.sql} IS {'NOT ' if operand else ''}NULL", parameters)
     if operator == "in":
         parts = [_compare_json(value, "eq", item) for item in operand]
         return _combine(" OR ", parts, _FALSE)
     if operator == "eq":
         if operand is None:
-            return Condition(f"{value.sql} IS NULL", own)
-        equal = Condition(f"{value.sql} = %s::text::jsonb", (*own, _json_text(operand)))
+            return Condition(f"{value.sql} IS NULL", parameters)
+        equal = Condition(f"{value.sql} = %s::text::jsonb", (*parameters, _json_text(operand)))
         if isinstance(operand, list | tuple):
             return equal
         return _combine(" OR ", [equal, _json_has(value, operand)], _FALSE)
@@ -167,36 +167,36 @@ def _compare_json(value: Condition, operator: Operator, operand: Any) -> Conditi
         return Condition(
             f"(CASE jsonb_typeof({value.sql}) WHEN 'string' THEN ({value.sql} #>> '{{}}') "
             f'COLLATE "C" {word} %s::text END)',
-            (*own, *own, operand),
+            (*parameters, *parameters, operand),
         )
     if isinstance(operand, bool) or not isinstance(operand, int | float):
         return _FALSE
     return Condition(
         f"(CASE jsonb_typeof({value.sql}) WHEN 'number' THEN ({value.sql})::numeric {word} "
         "%s::text::numeric END)",
-        (*own, *own, _json_text(operand)),
+        (*parameters, *parameters, _json_text(operand)),
     )
 
 
 def _json_contains(value: Condition, operand: Any) -> Condition:
-    own, element = value.parameters, _json_has(value, operand)
+    parameters, element = value.parameters, _json_has(value, operand)
     if not isinstance(operand, str):
         return element
     part = Condition(
         f"(CASE jsonb_typeof({value.sql}) WHEN 'string' THEN "
         f"strpos(casefolded({value.sql} #>> '{{}}'), %s::text) > 0 END)",
-        (*own, *own, operand.casefold()),
+        (*parameters, *parameters, operand.casefold()),
     )
     return _combine(" OR ", [part, element], _FALSE)
 
 
 def _json_has(value: Condition, operand: Any) -> Condition:
     """A condition that a list of the metadata has an element."""
-    own = value.parameters
+    parameters = value.parameters
     return Condition(
         f"(CASE jsonb_typeof({value.sql}) WHEN 'array' THEN EXISTS (SELECT FROM "
         f"jsonb_array_elements({value.sql}) AS item WHERE item = %s::text::jsonb) END)",
-        (*own, *own, _json_text(operand)),
+        (*parameters, *parameters, _json_text(operand)),
     )
 
 

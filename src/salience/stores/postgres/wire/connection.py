@@ -302,26 +302,26 @@ class _Attempts:
     @contextmanager
     def connection(self) -> Iterator[Connect]:
         """The connection of an attempt, which succeeds if it ends without an error."""
-        taken: list[psycopg.Connection[Any]] = []
+        connections: list[psycopg.Connection[Any]] = []
         with ExitStack() as stack:
 
             def connect() -> psycopg.Connection[Any]:
-                if not taken:
-                    taken.append(stack.enter_context(self._admitted()))
-                return taken[0]
+                if not connections:
+                    connections.append(stack.enter_context(self._admitted()))
+                return connections[0]
 
             yield connect
-        if taken:
+        if connections:
             self._breakers.succeeded(self._namespaces)
 
     def _admitted(self) -> Any:
         """A connection of the pool, unless the server is known to be away."""
-        own, breakers = self._connections, self._breakers
-        pool = self._pool = own.pool()
+        connections, breakers = self._connections, self._breakers
+        pool = self._pool = connections.pool()
         if not self._is_admitted and breakers.admit(self._namespaces):
-            own.renew(pool)
+            connections.renew(pool)
             breakers.server.succeeded()
-            pool = self._pool = own.pool()
+            pool = self._pool = connections.pool()
         self._is_admitted = True
         return pool.connection(RETRY_WAIT_SECONDS if breakers.server.is_failing else None)
 

@@ -50,9 +50,9 @@ def unpack_vectors(
     size = int.from_bytes(packed[:2], "big")
     record = np.dtype([("head", ">i2", 2), ("values", ">f2", (size,))])
     if len(packed) == count * record.itemsize:
-        read = np.frombuffer(packed, dtype=record)
-        if (read["head"][:, 0] == size).all():
-            return [(np.arange(count), read["values"].astype(np.float32))]
+        records = np.frombuffer(packed, dtype=record)
+        if (records["head"][:, 0] == size).all():
+            return [(np.arange(count), records["values"].astype(np.float32))]
     by_length: dict[int, tuple[list[int], list[bytes]]] = {}
     at = 0
     for place in range(count):

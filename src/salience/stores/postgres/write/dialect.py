@@ -221,14 +221,14 @@ class PostgresDialect:
 
     def erase_rows(self, namespace: str, rows: Sequence[int]) -> list[Command]:
         """See `Dialect.erase_rows`."""
-        own = (namespace, rows)
+        parameters = (namespace, rows)
         return [
             Statement(
                 "UPDATE spaces SET living = living - %s WHERE namespace = %s",
                 (len(rows), namespace),
             ),
             *(
-                Statement(f"DELETE FROM {table} WHERE namespace = %s AND {_OF_ROWS}", own)
+                Statement(f"DELETE FROM {table} WHERE namespace = %s AND {_OF_ROWS}", parameters)
                 for table in ("memories", "words", "vectors")
             ),
             *note_changes(namespace, "removed", rows),
