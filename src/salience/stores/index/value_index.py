@@ -62,8 +62,9 @@ class ExactIndex:
         """Enter the values that are new."""
         places_of = defaultdict[str, list[int]](list)  # by texts as they are: many are the same
         for place, value in enumerate(self._values[self._indexed :], self._indexed):
-            for text in value if type(value) is tuple else strings_in(value):  # a tuple of texts
-                places_of[text].append(place)
+            for text in value if type(value) is tuple else strings_in(value):
+                if isinstance(text, str):  # metadata may hold anything in its tuples
+                    places_of[text].append(place)
         for text, places in places_of.items():
             known_places = self._places.setdefault(fold_name(text), places)
             if known_places is not places:
