@@ -152,13 +152,13 @@ def audit(
     and those with secrets.
 
     Looks at active memories only (for dormant ones, at those that pruning looks at; for orphans, at
-    all). Duplicates and junk are facts and notes: of two turns of a conversation that are alike,
-    both were said. Nothing is changed but the findings that `mend` names: duplicates and junk are
-    archived; for orphans, links that lead nowhere are removed, and what lost its successor is
-    active again. The report is of what was there before.
+    all). Duplicates and junk are facts and notes: two turns of a conversation that are alike were
+    both said. It changes only the findings that `mend` names: it archives duplicates and junk; for
+    orphans, it removes links that lead nowhere and makes memories that lost their successor active
+    again. The report shows the state before.
 
     Raises:
-        InvalidInput: a finding to mend is none of `MENDABLE`.
+        InvalidInput: a finding to mend is not in `MENDABLE`.
     """
     callable_or_none("progress", progress)
     mend = texts("mend", mend)
@@ -216,7 +216,7 @@ def _mended(
     dangling: tuple[Link, ...],
     successorless: Mapping[str, str],
 ) -> Plan[Audit]:
-    """Archive memories, remove links to nowhere, and activate what was replaced by nothing."""
+    """Archive memories, remove links to nowhere, and activate memories without a successor."""
     run = yield from ChangeRun.begin("audit", scope)
     active = {
         id: {"status": "active"} | ({"valid_to": None} if status == "superseded" else {})
@@ -234,9 +234,9 @@ def _ids(table: Candidates) -> list[str]:
 def _finding(
     name: str, problems: _Problems, of: int, actions: tuple[Action, ...] | None = None
 ) -> Finding:
-    """A finding; unless others are given, its action is to archive the few shown, or to mend all.
+    """A finding; by default its actions are to archive the few shown, or to mend all.
 
-    A vector is made by the embedder of the caller, and by no request.
+    No request makes a vector: the embedder of the caller does.
     """
     ordered = sorted(problems)
     ids = [id for id, _ in ordered]
@@ -273,7 +273,7 @@ def _duplicates(
     """Memories that say what an older one of the same owner says, by the judge of writes.
 
     The older one has the same text or a cosine >= 0.92, says the same (`says_same`) and covers the
-    newer one. A pinned one is no problem: somebody wants it as it is.
+    newer one. A pinned one is not a problem: somebody wants it as it is.
     """
     by_owner: dict[Owner, list[int]] = {}
     if len(facts):
@@ -310,7 +310,7 @@ def _duplicates(
 def _same_texts(
     facts: Candidates, texts: Sequence[str], places: Sequence[int], now: datetime
 ) -> Plan[list[tuple[int, int]]]:
-    """Each place whose text an earlier one has that covers it, after the first such."""
+    """The pairs (first place, place) of memories with one text, of which the first covers it."""
     by_key: dict[int, list[int]] = {}
     for place in places:
         by_key.setdefault(text_key(texts[place]), []).append(place)
@@ -331,7 +331,7 @@ def _same_texts(
 
 
 def _records(facts: Candidates, places: Sequence[int]) -> Plan[dict[int, MemoryRecord]]:
-    """The memories at some places of a table, but those erased meanwhile."""
+    """The memories at some places of a table, except those erased meanwhile."""
     if not places:
         return {}
     records = yield from ask(ReadRecords(facts.rows[list(places)]))
@@ -347,13 +347,13 @@ def _named(name: str, progress: Progress) -> Callable[[int, int], None]:
 
 
 def _secrets(table: Candidates, texts: Sequence[str]) -> _Problems:
-    """Memories that seem to hold a key or a password, without telling it."""
+    """Memories that seem to hold a key or a password, without revealing it."""
     kinds = zip(_ids(table), map(secret_in, texts), strict=True)
     return [(id, f"seems to hold a {kind}") for id, kind in kinds if kind is not None]
 
 
 def _erasing(problems: _Problems) -> tuple[Action, ...]:
-    """The request that erases memories, as nothing else takes their texts away; for a few alone."""
+    """The request that erases a few memories; nothing else removes their texts."""
     ids = sorted(id for id, _ in problems)
     path = f"{PREFIX}/memories/delete"
     few = 0 < len(ids) <= SHOWN_EXAMPLES
@@ -380,10 +380,10 @@ def _dormant(scope: WriteContext) -> Plan[Finding]:
 
 
 def _contradicted(table: Candidates, links: Sequence[Link]) -> Finding:
-    """Active facts that contradict each other, with nobody having said which one is right.
+    """Active facts that contradict each other, where nobody has said which one is right.
 
-    Turns of a conversation that disagree are both what was said, and no problem. An action lets
-    the newer one of each pair shown take the place of the older one.
+    Turns of a conversation may disagree: both were said. An action lets the newer one of each pair
+    shown take the place of the older one.
     """
     times = table.floats("created_at").tolist() if len(table) else []
     created = dict(zip(_ids(table), times, strict=True))
@@ -420,7 +420,7 @@ def _dangling(table: Candidates, links: Sequence[Link]) -> tuple[Link, ...]:
 
 
 def _successorless(table: Candidates, links: Sequence[Link]) -> dict[str, str]:
-    """The memories that were replaced by one that is gone, with the status of each."""
+    """The memories whose successor is gone, with the status of each."""
     status = dict(zip(_ids(table), table["status"].tolist() if len(table) else [], strict=True))
     followed = {link.target for link in links if link.type in ("supersedes", "consolidates")}
     return {
@@ -452,8 +452,8 @@ def junk_reason(text: str) -> str | None:
 
     In this order: it has no letter or digit; it is only a placeholder ("null", "TODO"); it is only
     small talk ("ok", "thanks!"), of at most three words; one word makes up 80 % of 12 or more;
-    a run of 200 characters without a space is most of it; two or more memories were copied into it
-    out of a context that salience wrote.
+    a run of 200 characters without a space is most of it; it contains two or more memories copied
+    from a context that salience wrote.
     """
     words = [word.casefold() for word in _WORD.findall(text)]
     if not words:

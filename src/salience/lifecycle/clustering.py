@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from salience.arithmetic import cosines, lengths
 
 CLUSTER_COSINE = 0.80
-"""The least cosine of a member to its cluster's centroid, and to the one that it began with."""
+"""The least cosine of a member to its cluster's centroid, and to the cluster's first member."""
 MIN_CLUSTER_SIZE = 3  # the least in a cluster
 _BLOCK_ROWS = 256  # rows compared with all others at once
 _BLOCK_COLUMNS = 16_384  # others compared at once: what is worked on stays in the cache
@@ -35,13 +35,12 @@ def find_clusters(
     """Disjoint groups of rows, each row at a cosine >= `min_cosine` to the centroid of its group.
 
     `vectors` are unit vectors, float32 of shape (rows, dimensions); a row of zeros or NaN is in no
-    group. From the first row to the last, each that is in no group yet begins one, of all rows that
-    are in none and at a cosine >= `min_cosine` to it; while a member is below `min_cosine` to the
-    centroid (the mean, at unit length), the farthest one leaves. Groups of fewer than `min_size`
-    rows are dropped.
+    group. In order, each row without a group begins one, of all rows without a group at a cosine
+    >= `min_cosine` to it. While a member is below `min_cosine` to the centroid (the mean, at unit
+    length), the farthest one leaves. Groups of fewer than `min_size` rows are dropped.
 
-    With `fresh`, bool of shape (rows,), only groups that a fresh row may have made possible are
-    looked for: those that begin with a fresh row, or with one that is similar to a fresh one. The
+    With `fresh`, bool of shape (rows,), it looks only for groups that a fresh row may have made
+    possible: those that begin with a fresh row, or with one that is similar to a fresh one. The
     groups are ordered by their first row, places ascending in each. O(rows^2) products, or fresh
     times rows.
     """
@@ -90,7 +89,7 @@ def _usable(vectors: Floats32) -> NDArray[np.bool_]:
 def similar_pairs(
     vectors: Floats32, min_cosine: float, *, progress: Progress | None = None
 ) -> Iterator[tuple[int, int, float]]:
-    """For each row with an earlier one at a cosine >= `min_cosine`: (the first such, row, cosine).
+    """Pairs with a cosine >= `min_cosine`: (the first such earlier row, row, cosine) of each row.
 
     Rows of zeros or NaN are similar to none. O(rows^2) products.
     """
@@ -118,7 +117,7 @@ def _screen(vectors: Floats32, usable: NDArray[np.bool_], min_cosine: float) -> 
 
     x . y <= x' . y' + |x''| |y''|, where ' is the part in some directions and '' the rest. The
     directions are those in which the vectors reach farthest, as few as leave one pair in a thousand
-    to be looked at; if that takes more than half of them, the vectors themselves are returned.
+    to check. If that takes more than half of them, the result is the vectors themselves.
     """
     size = vectors.shape[1]
     rows = vectors[np.flatnonzero(usable)[:: max(1, int(usable.sum()) // _SAMPLE_ROWS)]]
@@ -173,7 +172,7 @@ def _products(block: Floats32, rest: Floats32) -> Floats32:
 
 
 def tighten(vectors: Floats32, group: Places, min_cosine: float = CLUSTER_COSINE) -> Places:
-    """The group without those that are farthest from its centroid, until all are near enough."""
+    """The group after the farthest from its centroid have left, until all are near enough."""
     rows = vectors[group].astype(np.float64)
     total = rows.sum(axis=0)  # of numbers of half precision: exact
     inside = np.arange(len(group))

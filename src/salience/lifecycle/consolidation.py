@@ -31,11 +31,11 @@ from salience.write.items import WriteContext
 from salience.write.reading import read_records, read_table
 
 MIN_OWNED_MEMORIES = 20
-"""Owners (agent and user together) with no more active memories than this are left alone."""
+"""The number of active memories up to which owners (agent and user) are left alone."""
 CONSOLIDATED = "consolidated"
 CONSOLIDATES = "consolidates"
 EPISODIC_KINDS = ("turn", "chunk", "session", SESSION_CHUNK, TURN_CHUNK)
-"""Kinds of memories of events: two of them that are alike are two events."""
+"""Kinds of memories of events: two that are alike are two events."""
 _IMPORTANCE_GAIN = 0.1
 _SHOWN_WORDS = 8  # of those in which members differ
 _SHARED_FIELDS = (
@@ -54,8 +54,8 @@ class Cluster(Result):
     """Memories that say the same; `members` are ids, the most central first.
 
     `content` and `importance`, min(largest of theirs + 0.1, 1), are those of the memory that takes
-    their place, and `id` is its id, once it is written. `apart` tells in what they differ if the
-    content of one of them would lose it; then they are left as they are.
+    their place, and `id` is its id, once it is written. `apart` says how they differ if the content
+    of one of them would lose the difference; then they stay as they are.
     """
 
     members: tuple[str, ...]
@@ -69,8 +69,8 @@ class Cluster(Result):
 class Consolidation(Result):
     """The clusters that a run merged, or would: `run` is its name, None if it did not.
 
-    `looked_at` counts the memories that might be merged, `fresh` those of them that are new since
-    the last run, `owners` the owners that have enough of them.
+    `looked_at` counts the memories that might be merged, `fresh` those that are new since the last
+    run, `owners` the owners that have enough of them.
     """
 
     _computed = ("merged",)
@@ -106,9 +106,9 @@ def consolidate(
 ) -> Plan[tuple[Consolidation, int]]:
     """The plan of merging active memories of one owner that say the same; see `find_clusters`.
 
-    An earlier run has seen all memories with rows up to `since`, so only clusters that later ones
-    make possible are looked for, unless `everything` is set. The second part of the result is the
-    largest row seen now. Nothing is changed without `apply`. Conversation turns and pinned
+    An earlier run has seen all memories with rows up to `since`. Unless `everything` is set, this
+    one looks only for clusters that later memories make possible. The second part of the result is
+    the largest row seen now. Nothing is changed without `apply`. Conversation turns and pinned
     memories stay as they are, and so do clusters that others change meanwhile.
     """
     apply, everything = boolean("apply", apply), boolean("everything", everything)
@@ -206,10 +206,10 @@ def _cluster(members: Sequence[MemoryRecord], summarise: Summariser, apart: str)
 
 
 def _difference(members: Sequence[MemoryRecord], links: Sequence[Link]) -> str:
-    """The kinds in which members differ, and the words; the text of one of them would lose these.
+    """The kinds and words in which members differ, which the text of one of them would lose.
 
-    Nothing where some only say more than others. The kinds of `differences` are equalities, so all
-    members are compared with one. Members that contradict each other by a link differ, too.
+    Empty where some only say more than others. The kinds of `differences` are equalities, so it
+    compares all members with one. Members that contradict each other by a link differ, too.
     """
     ids = {member.id for member in members}
     if any(link.type == "contradicts" and {link.source, link.target} <= ids for link in links):
@@ -232,7 +232,7 @@ def _difference(members: Sequence[MemoryRecord], links: Sequence[Link]) -> str:
 def _apply(
     scope: WriteContext, report: Consolidation, proposals: Sequence[_Proposal]
 ) -> Plan[Consolidation]:
-    """Merge, each cluster in a transaction of its own; those that others change are left out."""
+    """Merge each cluster in a transaction of its own, except those that others change."""
     run = yield from ChangeRun.begin("consolidate", scope)
     clusters: list[Cluster] = []
     degraded: dict[str, None] = {}
@@ -251,9 +251,9 @@ def _apply(
 def _merge(
     run: ChangeRun, cluster: Cluster, members: Sequence[MemoryRecord]
 ) -> Plan[tuple[Cluster | None, str]]:
-    """Write the memory that takes the place of the members; why it lacks vectors, if so.
+    """Write the memory that takes the place of the members; why it lacks vectors, if it does.
 
-    None if others have changed the members since they were read, but for their accesses.
+    None if others have changed the members since they were read, accesses apart.
     """
     scope = run.scope
     [(draft, item)], problem = yield from embedded_drafts([_merged_item(cluster, members)], scope)

@@ -1,4 +1,4 @@
-"""Maintenance: everything that is due, in one command that may be run at any time, by anybody."""
+"""Maintenance: everything that is due, in one command that anybody may run at any time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TASK_IDLE_TIME = timedelta(days=7)
 """A task that nobody has touched for this long counts as completed."""
 STEPS = ("expire", "tasks", "links", "consolidate", "prune", "decay")
 DEFAULT_STEPS = ("expire", "tasks", "links")
-"""The steps done by default: they follow from what somebody has said of the memories."""
+"""The steps done by default: they follow from what somebody has said about the memories."""
 _CONSOLIDATED_NOTE = "consolidated-until"  # key of the last row that consolidation has seen
 
 Progress = Callable[[str, int, int], None]
@@ -38,7 +38,7 @@ Progress = Callable[[str, int, int], None]
 class Step(Result):
     """The result of one step: how many memories it changes, their ids, and the name of its run.
 
-    `held_back` is the command that does a step that was only looked at.
+    `held_back` is the command for a step that was only counted.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Step(Result):
 
 @dataclass(frozen=True, repr=False)
 class Maintenance(Result):
-    """The changes of a run of maintenance, or with `dry_run` of one that would be, step by step."""
+    """The changes that a run of maintenance made, or with `dry_run` would make, step by step."""
 
     _computed = ("changed",)
     _shown = ("namespace", "dry_run", "changed", "steps")
@@ -72,7 +72,7 @@ class Maintenance(Result):
 class MaintenanceRequest:
     """The arguments of maintenance: steps, the cap of pruning, the summariser, a dry run or not.
 
-    `clock` is that of the lock, which is renewed while the work is done.
+    `clock` is that of the lock, which is renewed during the work.
 
     Raises:
         InvalidInput: there is no such step.
@@ -99,10 +99,10 @@ class MaintenanceRequest:
 def maintain(
     scope: WriteContext, request: MaintenanceRequest, owner: maintenance.Owner
 ) -> Plan[Maintenance]:
-    """The plan of doing everything that is due; doing it twice has the effect of once.
+    """The plan of doing everything that is due; a second run right after changes nothing.
 
-    Each step writes in transactions of its own and begins with what is there, so that the next run
-    finishes one that was interrupted. A lock keeps a second run out.
+    Each step writes in transactions of its own and begins with what is there: the next run
+    finishes an interrupted one. A lock keeps a second run out.
 
     Raises:
         Locked: somebody else maintains the namespace.
@@ -167,7 +167,7 @@ def _change(
 
 
 def _links(scope: WriteContext, request: MaintenanceRequest) -> Plan[Step]:
-    """Let links that led nowhere lead to the memory that has come to have their name."""
+    """Let links that led nowhere lead to the memory that has their name by now."""
     apply = not request.dry_run and "links" in request.steps
     resolved = yield from resolve_pending_links(
         scope.namespace, scope.now, apply=apply, actor=scope.actor
@@ -199,7 +199,7 @@ def consolidate_new(
     where: Filter | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Plan[Consolidation]:
-    """The plan of consolidating what is new since the last run that did so; see `consolidate`."""
+    """The plan of consolidating what is new since the last such run; see `consolidate`."""
     callable_or_none("progress", progress)
     function("summarise", summarise)
     notes: Mapping[str, str] = yield from ask(Notes(scope.namespace))
@@ -227,7 +227,7 @@ def _prune(scope: WriteContext, request: MaintenanceRequest) -> Plan[Step]:
 
 
 def _decay(scope: WriteContext, request: MaintenanceRequest) -> Plan[Step]:
-    """Let every memory fade; unless that is asked for, those that would are only counted."""
+    """Let every memory fade; unless asked for, only count those that would."""
     now = scope.now.timestamp()
     faded = Compare("decayed_at", "gte", now)
     fading = And((Compare("created_at", "lt", now), Not(faded)))
@@ -253,14 +253,14 @@ _STEPS: Mapping[str, Callable[[WriteContext, MaintenanceRequest], Plan[Step]]] =
 # A lock kept as a note in the store, so that two processes do not maintain it at once
 
 LOCK_TIMEOUT = timedelta(minutes=15)
-"""A lock that was not renewed for this long is free: its owner has died."""
+"""A lock not renewed for this long is free: its owner has died."""
 _RENEWAL_INTERVAL = timedelta(minutes=1)
 _running: set[str] = set()  # the names of the owners whose plans this process runs
 
 
 @dataclass(frozen=True)
 class Owner:
-    """The holder of a lock; `gone` is true of the names of others that certainly run no more."""
+    """The holder of a lock; `gone` is true for names of others that certainly no longer run."""
 
     name: str
     gone: Callable[[str], bool] = lambda name: False
@@ -269,7 +269,7 @@ class Owner:
 def this_process() -> Owner:
     """The owner that this process is; it can tell whether others on its machine are gone.
 
-    So is an earlier owner of this process that could not release its lock, as on a full disk.
+    An earlier owner of this process that could not release its lock, as on a full disk, is gone.
     """
     import os
     import socket

@@ -1,4 +1,4 @@
-"""The neighbourhood of a memory: those that links lead to from it, step by step, and how alive."""
+"""The neighbourhood of a memory: those that its links lead to, step by step, and how alive."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _TITLE_CHARACTERS = 80
 class Node(Result):
     """A memory, or an entity (whose id is its name), and the least number of links to it.
 
-    `degree` counts the links at it of the types asked for, `left_out` those that are not among the
-    edges. `zone` is None where there is none; `bridge` is True if the graph falls apart without it.
+    `degree` counts its links of the types asked for, `left_out` those that are not among the edges.
+    `zone` is None where it has none; `bridge` is True if the graph falls apart without it.
     """
 
     _shown = ("id", "title", "kind", "steps", "degree")
@@ -51,8 +51,8 @@ class Node(Result):
 class Graph(Result):
     """The memories around one, the nearest first, and the links between them.
 
-    Where entities are asked for, they are the last nodes, and edges of the type "entity" lead to
-    each from the memories that name it.
+    If entities are asked for, they are the last nodes, and edges of the type "entity" lead to each
+    from the memories that name it.
     """
 
     _shown = ("around", "nodes", "edges")
@@ -67,7 +67,7 @@ def graph(
 ) -> Plan[Graph]:
     """The plan of reading what links lead to from a memory, in at most `depth` steps.
 
-    Of each step, those with the most links to what is nearer come first, then by id. There are at
+    In each step, those with the most links to nearer ones come first, then by id. There are at
     most `limit` nodes and as many edges.
 
     Raises:
@@ -133,7 +133,7 @@ def graph(
 
 
 def _entities(records: Mapping[str, MemoryRecord], most: int) -> dict[str, list[str]]:
-    """The memories that name each entity: those that the most name first, then by name."""
+    """The memories that name each entity; entities that most of them name first, then by name."""
     by: dict[str, list[str]] = {}
     for record in records.values():
         for name in record.entities:

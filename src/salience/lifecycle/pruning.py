@@ -1,4 +1,4 @@
-"""Pruning: what has faded is moved to the archive, a few at a time, and can be brought back."""
+"""Pruning: faded memories go to the archive, a few at a time, and can be brought back."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CAP = Between(0)
 """The most memories that one run archives by default."""
 ARCHIVED = "archived"
 PRUNED_STATUSES = ("active", "superseded", "contradicted", "completed")
-"""The statuses that pruning looks at; searches do not find the others anyway."""
+"""The statuses that pruning looks at; searches do not find the others."""
 _SHOWN_CHARACTERS = 60  # of a candidate's text
 
 
@@ -60,9 +60,9 @@ class Pruning(HtmlResult):
     """The memories that a run of pruning archived, or would: `run` is its name, None if it did not.
 
     `candidates` are the memories to archive, least alive first, at most `cap`; `faded` counts all
-    below the bound. Of these `pinned` are exempt, and so are `bridges`, which hold the link graph
-    together, and `revived` ones, to which a link was made within 14 days; `protected` is the share
-    of bridges in all memories looked at. `zones` counts these.
+    below the bound. Exempt are `pinned` ones, `bridges`, which hold the link graph together, and
+    `revived` ones, to which a link was made within 14 days. `protected` is the share of bridges in
+    all memories looked at; `zones` counts the latter.
     """
 
     _computed = ("looked_at", "left")
@@ -114,9 +114,9 @@ def prune(
 ) -> Plan[Pruning]:
     """The plan of archiving dormant memories (vitality < 0.1), least alive first.
 
-    Without `apply` nothing is changed. Pinned memories, those that hold the link graph together,
-    and those to which a link was made within 14 days are never archived. The age of a memory counts
-    from when it came into the store; see `since_arrival`.
+    Without `apply` it changes nothing. It never archives pinned memories, those that hold the link
+    graph together, and those to which a link was made within 14 days. The age of a memory counts
+    from its arrival in the store; see `since_arrival`.
 
     Raises:
         InvalidInput: the cap is not a whole number from 0.

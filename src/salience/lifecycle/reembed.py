@@ -1,8 +1,8 @@
 """Re-embedding: all vectors with another embedder, or those of memories that have none.
 
-The new vectors are made beside those that are searched, and searched in their place by one
-transaction, the cut-over. The former ones stay beside until they are dropped, so that the cut-over
-can be taken back in the same way.
+The new vectors are made beside the searched ones. One transaction, the cut-over, exchanges the two
+sets. The former vectors stay beside until they are dropped, and the cut-over can be taken back in
+the same way.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from salience.write.items import texts_to_embed
 _CHUNK_MEMORIES = 1024  # embedded and written at once
 _LAST_MEMORIES = 64  # embedded while those who write wait; twice as many with each attempt
 _MADE_OF_TEXTS = ("content", vector_name(0))
-"""The vectors that a memory has once it has all of its own: of its text, of its first passage."""
+"""The vectors that show that a memory has all of its own: of its text, of its first passage."""
 
 Progress = Callable[[int, int], None]
 Perform = Callable[[Sequence[Op]], Sequence[Any]]
 
 
 def reembed(identity: str, perform: Perform, progress: Progress | None = None) -> Plan[int]:
-    """The plan of embedding all memories of a store, of which nothing is kept: how many.
+    """The plan of embedding all memories of a store and keeping no former vector: how many.
 
-    This includes all vectors that an embedder made: of the content, and of a chunk's sides and
-    facets; also those that callers gave in place of the embedder's. If interrupted, it goes on
+    This includes all vectors that an embedder made (of the content, and of a chunk's sides and
+    facets) and those that callers gave in place of the embedder's. If interrupted, it goes on
     where it was.
     """
     figures: VectorSetsFigures = yield from ask(ReadVectorSets())
@@ -74,10 +74,10 @@ def embed_missing(identity: str, progress: Progress | None = None) -> Plan[int]:
 
 
 def fill(identity: str, progress: Progress | None = None) -> Plan[int]:
-    """The plan of making the vectors of an embedder beside those that are searched: how many.
+    """The plan of making the vectors of an embedder beside the searched ones: how many.
 
-    It makes those that are missing, and so goes on where it was interrupted. An unfinished set of
-    another embedder is dropped before.
+    It makes only missing vectors, and so goes on after an interruption. It first drops an
+    unfinished set of another embedder.
 
     Raises:
         InvalidInput: the former vectors of another embedder are still kept there.
@@ -109,8 +109,8 @@ def fill(identity: str, progress: Progress | None = None) -> Plan[int]:
 def cut_over(identity: str, perform: Perform, progress: Progress | None = None) -> Plan[int]:
     """The plan of searching the vectors of an embedder in the place of others: how many it made.
 
-    What was written since they were made gets its vectors before, the last few while those who
-    write wait; so it ends, however fast they write.
+    Memories written since then get their vectors first, the last few while writers wait; so it
+    ends, however fast they write.
     """
     done, most = 0, _LAST_MEMORIES
     while True:
@@ -122,7 +122,7 @@ def cut_over(identity: str, perform: Perform, progress: Progress | None = None) 
 
 
 def roll_back(identity: str, perform: Perform, progress: Progress | None = None) -> Plan[int]:
-    """The plan of searching the former vectors again: how many were made, of what is newer.
+    """The plan of searching the former vectors again: how many it made, for newer memories.
 
     Raises:
         InvalidInput: there are none of that embedder.
@@ -138,7 +138,7 @@ def roll_back(identity: str, perform: Perform, progress: Progress | None = None)
 
 
 def finish(*, gives_up: bool = False) -> Plan[None]:
-    """The plan of dropping the former vectors, or those of a re-embedding that is given up.
+    """The plan of dropping the former vectors, or those of an abandoned re-embedding.
 
     Raises:
         InvalidInput: the set beside is not of that kind.
@@ -155,7 +155,7 @@ def finish(*, gives_up: bool = False) -> Plan[None]:
 
 
 def mend(namespace: str, identity: str, is_stopped: Callable[[], bool]) -> Plan[int]:
-    """The plan of embedding what was kept without a vector as `note_missing` notes: how many."""
+    """The plan of embedding the memories that `note_missing` noted: how many."""
     notes: Mapping[str, str] = yield from ask(Notes(namespace))
     note = notes.get(MISSING_NOTE)
     done, last = 0, -1

@@ -1,4 +1,4 @@
-"""Spreading activation: the declared use of a memory boosts those that are linked with it."""
+"""Spreading activation: the declared use of a memory boosts those linked with it."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def spread_boost(
 ) -> Plan[dict[str, float]]:
     """The plan of spreading uses: boost = utility * 0.6^hops within 2 hops; new boosts by id.
 
-    The uses are counted in the same transaction.
+    The same transaction counts the uses.
 
-    Breadth first over links in both directions, except contradictions, each memory by its shortest
-    path; a memory that is used gets nothing from its own use. The new boost is added to what is
-    left of the old one: 1 - (1 - old * 2^(-days / 7)) * (1 - new). `utility` is in [0, 1].
+    It goes breadth first over links in both directions, except contradictions, to each memory by
+    its shortest path. A used memory gets nothing from its own use. The new boost is added to what
+    is left of the old one: 1 - (1 - old * 2^(-days / 7)) * (1 - new). `utility` is in [0, 1].
 
     Raises:
         InvalidInput: the utility is not in [0, 1].
-        NotFound: one of the memories that are used does not exist; nothing was counted.
+        NotFound: one of the used memories does not exist; nothing was counted.
     """
     ids = tuple(dict.fromkeys(event.id for event in uses if event.id is not None))
     worth = unit("utility", utility) or 0.0
@@ -79,7 +79,7 @@ def faded_boost(record: MemoryRecord, scope: WriteContext) -> float:
 
 
 def _within(id: str, namespace: str) -> Plan[Mapping[str, int]]:
-    """The number of hops to each memory within `MAX_HOPS`, without the one itself."""
+    """The number of hops to each other memory within `MAX_HOPS`."""
     hops = {id: 0}
     frontier = [id]
     for hop in range(1, MAX_HOPS + 1):

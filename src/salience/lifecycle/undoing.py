@@ -38,7 +38,7 @@ _CHUNK_MEMORIES = 1000  # changed in one transaction
 class Undone(Result):
     """The result of undoing a run: memories restored and erased by id, others with the reason.
 
-    Erased are memories that the run had written.
+    The erased ones are memories that the run had written.
     """
 
     run: str
@@ -49,7 +49,7 @@ class Undone(Result):
 
 @dataclass(frozen=True)
 class ChangeRun:
-    """Changes that are made together under one name, by which they can be undone.
+    """Changes made together under one name, by which they can be undone.
 
     The name says what the run does, tells it from others that begin at the same time, and ends
     with the `seq` of the last event before it.
@@ -90,8 +90,8 @@ class ChangeRun:
     ) -> Plan[list[str]]:
         """The plan of logging events: the ids of memories that still exist.
 
-        In one transaction, or one for every 1,000 events and 1,000 memories that are `erased`. If
-        there are `unlinks`, links that are removed with the last events, nothing is erased.
+        In one transaction, or one for every 1,000 events and 1,000 `erased` memories. If there are
+        `unlinks`, links to remove with the last events, nothing is erased.
         """
         changed: list[str] = []
         for start in range(0, max(1, len(events), len(erased)), _CHUNK_MEMORIES):
@@ -118,7 +118,7 @@ class ChangeRun:
         return Put(unlinks=unlinks, actor=scope.actor, also=log, at=scope.now)
 
     def event(self, type: EventType, id: str, values: Mapping[str, Any], **payload: Any) -> Event:
-        """The event of setting fields of a memory; `updated_at` is one of them, to be undone."""
+        """The event of setting fields of a memory, with `updated_at`, to be undone with them."""
         fields = {name: to_json(value) for name, value in values.items()}
         fields.setdefault("updated_at", to_json(self.scope.now))
         payload = {"set": fields, RUN_KEY: self.name, **payload}
@@ -129,7 +129,7 @@ def run_events(namespace: str, run: str) -> Plan[list[Event]]:
     """The plan of reading the events of a run, oldest first.
 
     Raises:
-        InvalidInput: that cannot be the id of a run.
+        InvalidInput: this cannot be the id of a run.
         NotFound: no run of that name did anything here.
     """
     kind, _, place = run.rpartition("-") if isinstance(run, str) else ("", "", "")
@@ -147,8 +147,8 @@ def run_events(namespace: str, run: str) -> Plan[list[Event]]:
 def undo(scope: WriteContext, run: str) -> Plan[Undone]:
     """The plan of taking back the changes of a run, in reverse order.
 
-    Memories that the run wrote are erased, unless something other than a use happened to them
-    since: then they are archived. Fields get their old values back, unless they were changed since.
+    Memories that the run wrote are erased; if anything but a use has happened to them since, they
+    are archived instead. Fields get their old values back, unless they were changed since.
 
     Raises:
         InvalidInput, NotFound: see `run_events`.
@@ -184,7 +184,7 @@ def undo(scope: WriteContext, run: str) -> Plan[Undone]:
 
 
 def _old_values(record: MemoryRecord, events: Sequence[Event]) -> tuple[dict[str, Any], str]:
-    """The values of fields before the events of a run, and why they cannot be set again, if so."""
+    """The values of fields before a run, and the reason if they cannot be set again."""
     was: dict[str, Any] = {}
     values: dict[str, Any] = {}
     for event in events:
@@ -208,7 +208,7 @@ def _changes_nothing_else(event: Event, run: str) -> bool:
 
 
 def _changed_since(scope: WriteContext, ids: Sequence[str], run: str) -> Plan[list[str]]:
-    """The plan of finding memories that a run wrote, and to which something happened since."""
+    """The plan of finding memories that a run wrote and to which something has happened since."""
     if not ids:
         return []
     log: Iterable[Event] = yield from ask(Events(scope.namespace, tuple(ids)))
@@ -226,11 +226,11 @@ Mine = Callable[[Event], bool]
 
 @dataclass(frozen=True, repr=False)
 class ActorUndone(Result):
-    """The doings of a writer that were taken back, or would be.
+    """The changes of a writer that were undone, or would be.
 
     `archived` are the memories that it wrote, `restored` those that it changed, with the fields
     that have their former values again, and `links` counts the links removed or made again. `left`
-    are memories with what is left as others have changed it since; `erased` counts the memories
+    are memories with what stays because others have changed it since; `erased` counts the memories
     that it erased, which are gone. `run` is for `undo`; None if no status or judgement changed.
     """
 
@@ -246,10 +246,10 @@ class ActorUndone(Result):
 
 
 def undo_actor(scope: WriteContext, actor: str, since: Any, *, apply: bool) -> Plan[ActorUndone]:
-    """The plan of taking back what a writer did from a time on (None: ever); uses are left.
+    """The plan of undoing what a writer did from a time on (None: ever), except uses.
 
-    What it wrote is archived. What it changed is as if it had not: the state of a memory follows
-    from its other events, and a text is the one from before it, unless others edited it since.
+    What it wrote is archived. Memories that it changed become what their other events make of
+    them. A text is again what it was before, unless others have edited it since.
     """
     actor, first = text("actor", actor, limit=512), optional_timestamp("since", since)
     apply = boolean("apply", apply)
@@ -299,7 +299,7 @@ def _apply(
     made: Sequence[Link],
     removed: Sequence[Link],
 ) -> Plan[str | None]:
-    """The plan of changing all that; the name of the run."""
+    """The plan of making all these changes; the name of the run."""
     run = yield from ChangeRun.begin("undo-actor", scope)
     for id, values in former.items():
         contents = {name: value for name, value in values.items() if name not in STATE}

@@ -58,7 +58,7 @@ class RecordVersion(Result):
 class History(HtmlResult):
     """A page of the events of a memory, oldest first, and the versions that it had meanwhile.
 
-    `cursor` gets the next page; it is None at the end. `number_before` is that of the version
+    `cursor` gets the next page; it is None at the end. `number_before` is the number of the version
     before the first event.
     """
 
@@ -144,7 +144,7 @@ def read_events(request: Events) -> Plan[EventPage]:
 
 
 def history(id: str, namespace: str, limit: Any, cursor: str | None) -> Plan[History]:
-    """The plan of reading a page of the history of a memory, with the versions that it had in it.
+    """The plan of reading a page of the history of a memory, with its versions meanwhile.
 
     Raises:
         NotFound: there is none of that id.
@@ -172,7 +172,7 @@ def history(id: str, namespace: str, limit: Any, cursor: str | None) -> Plan[His
 def _versions(
     record: MemoryRecord, events: Sequence[Event], first: int, last: int
 ) -> tuple[RecordVersion, ...]:
-    """The versions that a memory had while its events from `first` up to `last` happened."""
+    """The versions of a memory during its events from `first` up to `last`."""
     edits = [at for at, event in enumerate(events) if _changes_content(event)]
     spans = pairwise((0, *edits, len(events)))
     overlapping = [(start, end) for start, end in spans if start < last and end > first]
@@ -203,7 +203,7 @@ class Difference(Result):
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Make the difference of which `to_dict` made a mapping."""
+        """Make the difference that `to_dict` made a mapping of."""
         name = values["field"]
         stored, logged = (field_from_json(name, values[key]) for key in ("stored", "logged"))
         return cls(values["id"], name, stored, logged)
@@ -217,7 +217,7 @@ class Difference(Result):
 class Verification(Result):
     """The result of verifying a namespace; true if its memories are what was written and logged.
 
-    `damage` are the rows whose checksums do not fit, and whatever else of the store is unsound.
+    `damage` are the rows whose checksums do not fit, and other damage to the store.
     """
 
     memories: int
@@ -238,7 +238,7 @@ class Verification(Result):
 
 @dataclass(frozen=True, repr=False)
 class Diagnosis(Result):
-    """Findings about a store; true if nothing is left that needs mending."""
+    """Findings about a store; true if nothing is left to mend."""
 
     _computed = ("healthy",)
 
@@ -303,7 +303,7 @@ def verify(namespace: str, *, repair: bool) -> Plan[Verification]:
 def _verify_log(namespace: str, repair: bool) -> Plan[Verification]:
     """The plan of comparing the memories of a namespace with its log, field by field, exactly.
 
-    Differences are checked a second time, as they may have been written meanwhile.
+    It checks differences a second time: they may have been written meanwhile.
     """
     memories, events, differences = yield from _compare(namespace)
     if differences:
@@ -321,7 +321,7 @@ def _verify_log(namespace: str, repair: bool) -> Plan[Verification]:
 
 
 def _compare(namespace: str) -> Plan[tuple[int, int, list[Difference]]]:
-    """The number of memories and events, and the differences; page by page, to need little room."""
+    """The number of memories and events, and the differences; page by page, to save room."""
     differences: list[Difference] = []
     memories, events, after = 0, 0, None
     while True:

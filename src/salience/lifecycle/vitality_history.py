@@ -69,9 +69,9 @@ class ZoneCrossing(Result):
 class VitalityHistory(Result):
     """The vitality of one memory at several times, and each change of its zone between them.
 
-    Times after `now` are as if it was never used again. `archived_at` is when it was moved to the
-    archive, else the first time from which pruning would move it; None if that never comes within
-    a hundred years, because it is pinned, holds the link graph together or hardly fades.
+    Times after `now` assume no further use. `archived_at` is when it went to the archive, else the
+    first time from which pruning would move it; None if that does not come within a hundred years,
+    because it is pinned, holds the link graph together or hardly fades.
     """
 
     _shown = ("points", "crossings", "archived_at", "now")
@@ -119,10 +119,10 @@ def vitality_history(
 
 
 class _Life:
-    """The values that vitality reads of one memory, from each of its events to the next.
+    """The values of one memory that vitality reads, from each of its events to the next.
 
     Two tables of rows with the time from which each holds: one of its own fields, one of its place
-    among links. The own one has the times of a use as just after it, since a use does not count
+    among links. The first one has the times of a use as just after it, since a use does not count
     for itself.
     """
 
@@ -161,7 +161,7 @@ class _Life:
         self._since.append(max(float(np.nextafter(at, np.inf)) if is_use else at, least))
 
     def _table(self, times: Floats, read_at: Floats) -> Candidates:
-        """The memory at some times, one a row, with what held at `read_at`; times are ages."""
+        """The memory at some times, a row each, with what held at `read_at`; times are ages."""
         places = np.searchsorted(self._since, read_at, side="right") - 1
         linked = np.searchsorted(self._linked_since, read_at, side="right") - 1
         columns = {name: column[places] for name, column in self._own.items()}
@@ -193,7 +193,7 @@ class _Life:
     def crossings(self, first: float, last: float) -> Iterator[ZoneCrossing]:
         """The changes of zone after the first time until the last.
 
-        From one event to the next vitality only falls, so each bound is met once, by halving.
+        Between two events vitality only falls, so halving finds the one time it meets each bound.
         """
         first = max(first, self._since[0])
         starts = np.union1d(self._since, self._linked_since[1:])
@@ -304,7 +304,7 @@ def _links_around(id: str, namespace: str, log: Sequence[Event]) -> Plan[list[_L
 
 
 def _reached(id: str, log: Sequence[Event]) -> set[str]:
-    """The memories that any links, whenever they were there, lead to from one."""
+    """The memories that links lead to from one, whenever the links existed."""
     near: dict[str, set[str]] = {}
     for source, target, _ in map(link_key, log):
         near.setdefault(source, set()).add(target)
@@ -318,7 +318,7 @@ def _reached(id: str, log: Sequence[Event]) -> set[str]:
 
 
 def _number(value: Any) -> float:
-    """A number or time of a state as a column has it: seconds, NaN for None."""
+    """A number or time of a state as in a column: seconds, NaN for None."""
     if isinstance(value, datetime):
         return value.timestamp()
     return np.nan if value is None else float(value)

@@ -203,10 +203,10 @@ def _name_zones(axes: Any, parts: Sequence[float]) -> None:
 
 
 def spread(places: Sequence[float], rooms: Sequence[float]) -> list[float]:
-    """Ascending places from 0 to 1, moved so that each has its room to itself.
+    """Ascending places from 0 to 1, moved apart until each has its room to itself.
 
     Args:
-        places: the middles that are wanted, ascending.
+        places: the wanted middles, ascending.
         rooms: the height that each needs; together at most 1.
     """
     moved: list[float] = []

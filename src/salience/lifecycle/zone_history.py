@@ -38,8 +38,8 @@ Progress = Callable[[int, int], None]
 class ZoneHistory(HtmlResult):
     """The number of memories in each zone at each time, and the share protected as bridges.
 
-    `now` is the time of the computation; times after it show what would come without further use.
-    `uses` are the accesses since the previous time.
+    `now` is the time of the computation; times after it assume no further use. `uses` are the
+    accesses since the previous time.
     """
 
     _shown = ("times", "counts", "now")
@@ -139,7 +139,7 @@ def in_order_of_time(log: Sequence[Event]) -> Iterator[Event]:
 
 
 class _ReplayedMemories:
-    """The memories after some of the events, as the columns that vitality reads."""
+    """The memories after some of the events, as columns that vitality reads."""
 
     def __init__(self) -> None:
         self.uses = 0
@@ -204,7 +204,7 @@ class _ReplayedMemories:
         self._accesses[place, : len(seconds)] = seconds
 
     def table(self) -> Candidates:
-        """The memories after the events so far, but for those in the archive and the like."""
+        """The memories after the events so far, except those in the archive and the like."""
         ids = list(self._place)
         places = np.fromiter(self._place.values(), np.intp, len(ids))
         columns: dict[str, NDArray[Any]] = {
@@ -218,7 +218,7 @@ class _ReplayedMemories:
         return Candidates(places.astype(np.int64), columns).take(live)
 
     def _graph_columns(self) -> Mapping[str, NDArray[np.float64]]:
-        """The place among links, by place; only that of memories with links is looked up."""
+        """The columns of the link graph, by place; it looks up only memories with links."""
         linked = sorted(self._linked & self._place.keys())
         if self._graph is None:
             links = ((*key, at) for key, at in self._links.items())
@@ -233,7 +233,7 @@ class _ReplayedMemories:
 
 
 def _grown(values: NDArray[Any], place: int, empty: Any) -> NDArray[Any]:
-    """An array that has a row at a place: a longer one, the new rows empty, if it has none yet."""
+    """An array with a row at a place: a longer one, the new rows empty, if it has none yet."""
     if place < len(values):
         return values
     more = np.full((max(1024, place, len(values)), *values.shape[1:]), empty, dtype=values.dtype)

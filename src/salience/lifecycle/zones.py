@@ -58,8 +58,8 @@ class ZonedMemory(Result):
 class Zones(HtmlResult):
     """The vitality of memories, the liveliest first; one page of them if there was a limit.
 
-    `counts` has the number of all that pass the filter in each zone that has some, and `protected`
-    the share of them that hold the link graph together. `cursor` gets the next page.
+    `counts` is the number of memories that pass the filter in each zone that has some, `protected`
+    the share of those that hold the link graph together. `cursor` gets the next page.
     """
 
     memories: tuple[ZonedMemory, ...]
@@ -104,8 +104,8 @@ def zones(
 ) -> Plan[Zones]:
     """The plan of computing the zones of memories that pass a filter, at a time in seconds.
 
-    They are those that pruning looks at: what is in the archive has no zone any more. A cursor
-    brings the time of its first page, at which each memory keeps its place.
+    They are those that pruning looks at: what is in the archive no longer has a zone. A cursor
+    carries the time of its first page, at which each memory keeps its place.
     """
     last = parse_zone_cursor(cursor)
     limit = None if limit is None else integer("limit", limit, *FROM_NONE)

@@ -3,11 +3,11 @@
 The first line of each ends with its answer. A store answers all but `Embed`, `Extract`, `Rerank`,
 `Outside` and `AsOf`.
 
-`rows` are a store's row numbers: unique in the store, never used twice, larger for what was
-written later. A memory gets a new row whenever its words, vectors or place in a session change.
+`rows` are a store's row numbers: unique in the store, never reused, and larger for later writes.
+A memory gets a new row whenever its words, vectors or place in a session change.
 
-Operations are frozen, and equal only to themselves: many hold arrays, and the methods that compare
-the others would take a third of the time in which this module is imported.
+Operations are frozen, and equal only to themselves: many hold arrays, and comparison methods for
+the others would take a third of this module's import time.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from salience.retrieval.routes import Lexical, Route
 class Op:
     """A request as data: every subclass is a frozen data class.
 
-    It is answered by the `method` of its name: `ReadTexts` by `read_texts`.
+    The `method` of its name answers it: `read_texts` answers `ReadTexts`.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
@@ -48,7 +48,7 @@ class Op:
 
 
 class OfNamespaces(Op):
-    """A question of a search to the indexes of namespaces, before it collects."""
+    """A question that a search puts to the indexes of namespaces before it collects."""
 
     namespaces: tuple[str, ...]
 
@@ -85,7 +85,7 @@ class Rerank(Op):
 
 
 class Outside(Op):
-    """Work that is neither the store's nor the embedder's and may take long -> its result."""
+    """Work of neither the store nor the embedder, possibly long -> its result."""
 
     work: Callable[[], Any] = field(repr=False)
 
@@ -106,7 +106,7 @@ class FoundPassage(NamedTuple):
 class FindPassages(OfRows):
     """The passages of rows for a query -> for each row a tuple of FoundPassage, as in its text.
 
-    A short memory has none. Words are scored as the route does, which has `passages`.
+    A short memory has none. Words are scored as on the route, which must have `passages`.
     """
 
     route: Lexical
@@ -116,9 +116,9 @@ class FindPassages(OfRows):
 class FindSpeakers(OfNamespaces):
     """The speakers that words of a query name -> SpeakerMatches.
 
-    Words that look like names (`proper`) may be misspelt. `ordinary` words name only a speaker
-    whose name has several words that all occur. With `by_sound`, a misspelt one also names whom it
-    sounds like.
+    Words that look like names (`proper`) may be misspelt. `ordinary` words name a speaker only if
+    the name has several words and all occur. With `by_sound`, a misspelt word also names the
+    speaker that it sounds like.
     """
 
     words: tuple[str, ...]
@@ -130,7 +130,7 @@ class FindSpeakers(OfNamespaces):
 class FindWords(OfNamespaces):
     """The words of a query that no memory holds in some fields, and those near -> NearWords.
 
-    A word that `knows` says to be right is left out, held or not.
+    A word that `knows` accepts is left out, held or not.
     """
 
     words: tuple[str, ...]
@@ -173,7 +173,7 @@ NearWords = Mapping[str, Mapping[str, Holders]]
 def near_words(
     op: FindWords, holders_of: Callable[[Sequence[str]], Sequence[Holders]]
 ) -> dict[str, dict[str, Holders]]:
-    """The answer to `FindWords`; `holders_of` gives the holders of each of some words."""
+    """The answer to `FindWords`; `holders_of` gives the holders of each word."""
     held = holders_of(op.words) if op.words else ()
     near: dict[str, dict[str, Holders]] = {
         word: {}
@@ -194,7 +194,7 @@ NAME_FIELDS = ("title", "speaker", "entities")
 
 
 class FindNames(OfNamespaces):
-    """The names, of some, that memories have in some fields, in one variant -> frozenset.
+    """Those of some names that memories have in some fields, in one variant -> frozenset.
 
     `names` are the variants of each name, folded (see `fold_name`); `fields` are some of
     `NAME_FIELDS`.
@@ -208,10 +208,10 @@ class FindNames(OfNamespaces):
 class SpeakerMatches:
     """The speakers that words name, by word, and the users and assistants of the namespace.
 
-    `users` are the speakers of that role; where there is an assistant but nobody has the role of a
-    user, the one with the most turns besides it. Both are empty among people. `turns` counts the
-    memories of each speaker named, `all_turns` those of all speakers, `memories` all there are,
-    and `vectors` are the names of the vectors that these have.
+    `users` are the speakers of that role. Where there is an assistant but no user, it is the other
+    speaker with the most turns. Among people both are empty. `turns` counts the memories of each
+    speaker named, `all_turns` those of all speakers, `memories` all memories, and `vectors` are
+    the names of the vectors that memories have.
     """
 
     names: Mapping[str, frozenset[str]]
@@ -268,14 +268,14 @@ class Collect(Op):
 
     They are memories of the query's namespaces that pass its filter and that a route has evidence
     for: of each route the best `depth` (all of them for None) by score, then id. Behind them come
-    the best that meet a further condition as well: one of `also` after the other, then, with
-    `sessions` and if there are chunks of chats among all these, that of being a whole session. The
-    memories at `rows` are in the table, whether they are found or not.
+    the best that also meet a further condition: one of `also` after the other. With `sessions`, if
+    chunks of chats are among all these, the last condition is being a whole session. The memories
+    at `rows` are in the table, found or not.
 
-    `columns` are those of `FetchColumns`; `id` is always among them, `namespace` where there are
+    `columns` are those of `FetchColumns`. `id` is always among them, `namespace` if there are
     several, and `kind` with `sessions`. Each route has a column `<route>.rank`, from 1, NaN where
-    it does not find a memory, and `<route>.rank.<note>` for its notes. Further columns are those of
-    `evidence`, as far as these are known:
+    it does not find a memory, and `<route>.rank.<note>` for its notes. `evidence` names further
+    columns, as far as they are known:
 
     - `<route>.score`: the exact score, whichever route found the memory; NaN where it has none;
       `previous.<route>.score`: that of the turn right before it in its session;
@@ -308,7 +308,7 @@ class Collect(Op):
 class FetchColumns(OfRows):
     """Columns of the given rows by name -> mapping of name to array (rows,) or CategoricalColumn.
 
-    Besides the fields of a record and its `namespace` there are the columns that a store derives:
+    Besides the fields of a record and its `namespace`, a store derives these columns:
     `position` (0-based in its session), the features of `salience.language.features` and those of
     the turn before, `previous.<feature>`, and columns of the link graph: `in_degree`,
     `is_cut_vertex` (1 or 0) and `newest_link` (the time of the newest incoming link).
@@ -320,8 +320,8 @@ class FetchColumns(OfRows):
 class ReadRecords(Op):
     """The records of the given rows -> list of MemoryRecord, in the order of the rows.
 
-    One that is gone is None. With `sound`, whatever cannot be read is None as well, and the next
-    search leaves it out. Of fields other than `fields`, if given, a store may read none.
+    One that is gone is None. With `sound`, an unreadable one is None, too, and the next search
+    leaves it out. If `fields` are given, a store need not read others.
     """
 
     rows: Rows
@@ -330,7 +330,7 @@ class ReadRecords(Op):
 
 
 class ReadTexts(Op):
-    """The content of the given rows -> list of text, in the order of the rows; None if gone."""
+    """The content of the given rows -> list of text in their order, None for one that is gone."""
 
     rows: Rows
 
@@ -356,7 +356,7 @@ class Edge(NamedTuple):
 class LinksBetween(OfRows):
     """The links from and to the given rows -> list of Edge, or many as `edges.Edges`.
 
-    Both ends are memories of the query's namespaces that pass its filter; of one type, or of all.
+    Both ends are memories of the query's namespaces that pass its filter. `type` is None for all.
     """
 
     query: Query
@@ -374,14 +374,14 @@ class SessionNeighbors(OfRows):
 
 HashColumn = Literal["text_key", "attribute_key"]
 HASH_COLUMNS: tuple[HashColumn, ...] = get_args(HashColumn)
-"""Hashes of a text and of the attribute that it states, by which memories are found."""
+"""Hashes of a text and of the attribute that it states, to find memories by."""
 
 
 class FindByHash(Op):
     """Memories with one of some hashes in a column -> mapping of key to rows, ascending.
 
-    Keys in `text_key` are those of `text_key`, which only memories outside of any session have, and
-    in `attribute_key` those of `Statement.key`; one without a memory is not in the mapping.
+    `text_key` holds keys of `text_key`, which only memories outside sessions have; `attribute_key`
+    holds those of `Statement.key`. A key without a memory is not in the mapping.
     """
 
     namespace: str
@@ -392,9 +392,9 @@ class FindByHash(Op):
 class NearestVectors(Op):
     """For each vector, the memory with the largest cosine -> list of (row, cosine), or None.
 
-    Only memories that pass the filter and have a cosine of at least `least` count; of several
-    equal ones the row is the smallest. `embedder` is the identity of the vectors' embedder, which
-    has to be that of the stored ones.
+    Only memories that pass the filter and have a cosine of at least `least` count; among equal
+    ones the smallest row wins. `embedder` is the identity of the vectors' embedder, which must be
+    that of the stored vectors.
     """
 
     namespace: str
@@ -431,8 +431,8 @@ class Dimensions(Op):
 class Unembedded(Op):
     """Some memories of a namespace without a vector of that name -> rows, ascending.
 
-    For the name of a passage's vector these are memories with passages. With `beside`, it is the
-    set of vectors beside that of the searched ones that is looked at.
+    For the name of a passage's vector, only memories with passages count. With `beside`, it looks
+    at the set of vectors beside the searched one.
     """
 
     namespace: str
@@ -444,9 +444,8 @@ class Unembedded(Op):
 class PutVectors(Op):
     """Give rows of a namespace a vector of that name -> None; rows that are gone are left out.
 
-    `embedder` becomes the identity of the embedder of the store's vectors, if that has none. With
-    `beside`, the vectors belong to the set beside that of the searched ones, which has to be of the
-    same embedder, or empty.
+    `embedder` becomes the embedder's identity in a store that has none. With `beside`, the vectors
+    go to the set beside the searched one, which must be of the same embedder, or empty.
     """
 
     namespace: str
@@ -464,9 +463,9 @@ class ReadVectorSets(Op):
 class CutOver(Op):
     """Search the set beside, of that embedder, in the place of the other, at once -> int or None.
 
-    The other becomes the set beside. Memories that lack a vector in the new get it while those who
-    write wait: how many they were; None if they are more than `most`, and nothing is done. `embed`
-    makes the vectors of records: names, each with places among the records and their vectors.
+    The other becomes the set beside. Memories that lack a vector in the new set get it while
+    writers wait; the answer is their number. If they are more than `most`, it is None and nothing
+    changes. `embed` makes the vectors of records: names, each with places among them and vectors.
     """
 
     embedder: str
@@ -475,9 +474,9 @@ class CutOver(Op):
 
 
 class DropVectors(Op):
-    """Erase the set of vectors beside that of the searched ones -> None.
+    """Erase the set of vectors beside the searched one -> None.
 
-    What is cut short is continued by another call.
+    Another call continues one that was cut short.
     """
 
 
@@ -488,8 +487,8 @@ Order = Literal["newest", "oldest"]
 class Place(NamedTuple):
     """The place of a memory among all of its namespace: its time, and its order of writing.
 
-    `created_at` is in seconds since 1970. Of memories of the same time, the `sequence` is larger
-    for the one that was first written later; an edit does not change it.
+    `created_at` is in seconds since 1970. Of two memories of one time, the one first written later
+    has the larger `sequence`. An edit does not change it.
     """
 
     created_at: float
@@ -540,8 +539,8 @@ class CountRecords(Op):
 class NameTally(NamedTuple):
     """A tag or an entity: case-folded, in its most frequent spelling, and how many have it.
 
-    Of spellings that are equally frequent it is the first by code point. `memories` that spell it
-    in several ways count once.
+    Of equally frequent spellings it has the first by code point. `memories` counts one that spells
+    it in several ways once.
     """
 
     folded: str
@@ -572,7 +571,7 @@ OWNER_FIELDS = ("agent_id", "user_id", "speaker")
 class Seen:
     """A view of the memories that say the same as those a plan is about to write.
 
-    By each key and owner, the last row that `FindByHash` found for the key, 0 for none.
+    It holds, by key and owner, the last row that `FindByHash` found for the key, 0 for none.
     """
 
     namespace: str
@@ -580,7 +579,7 @@ class Seen:
     attributes: Mapping[KeyOfOwner, int]
 
     def unseen_ids(self, found: Iterable[Sequence[tuple[str, int, KeyOfOwner]]]) -> tuple[str, ...]:
-        """The ids of memories in later rows, of those found as (id, row, key) by text, attribute.
+        """The ids of memories in later rows, out of (id, row, key) found by text and attribute.
 
         Memories of other owners make no difference.
         """
@@ -609,22 +608,21 @@ class Put(Op):
 
     Nothing is written unless the answer is empty. In the way are
 
-    - of a new memory: its id, if a memory has that, or an event has its idempotency key;
-    - of an `Edit`: its id, unless the memory is there and, accesses apart, is as it was when it was
-      read, so that no change of others is undone;
+    - of a new memory: its id, if a memory has that id or an event has its idempotency key;
+    - of an `Edit`: its id, unless the memory exists and, accesses apart, is as it was when read:
+      an edit undoes no change of others;
     - of the events `also`: see `Log`, and the ids of those whose idempotency key is used;
     - of what was `seen`: the ids of memories with one of these keys that were written since.
 
     An edited memory gets a new row, and the next version, whatever the draft says. Its accesses
     count on, and if nothing is stale it also keeps the vectors beside.
 
-    The events `also` happen after the drafts are written, so they may be about these; the memories
-    that `were` are those from before. `unlinks` are links to remove before others are made, by
-    their ends and type; links that do not exist are ignored. `at` is the time at which links are
-    made and removed, that of each link by default. `note` is a payload of the event of the first
-    link, which may have an idempotency key. `brought` are the keys of links that came with
-    the contents of their memories, which the log notes. With a `past`, the log is the events of
-    that, without an event of this write.
+    The events `also` follow the drafts and may be about them; the memories that `were` are those
+    from before. `unlinks` are links to remove before others are made, by their ends and type;
+    links that do not exist are ignored. `at` is the time at which links are made and removed, by
+    default that of each link. `note` is a payload of the event of the first link and may have an
+    idempotency key. `brought` are the keys of links that came with the contents of their memories;
+    the log notes them. With a `past`, the log is its events, without an event of this write.
     """
 
     drafts: tuple[Draft, ...] = ()
@@ -666,10 +664,10 @@ class Put(Op):
 
 @dataclass(frozen=True, eq=False)
 class ImportedHistory:
-    """The log of a namespace that is copied: its events with their places in the log, and the
-    vectors that edits replaced, by the place of the edit.
+    """The log of a copied namespace: its events with their places in the log, and the vectors that
+    edits replaced, by the place of the edit.
 
-    What happens here, also before the rest is copied, goes behind `last`, the last place of all."""
+    Whatever happens here, even during the copy, goes behind `last`, the last place of all."""
 
     namespace: str
     events: tuple[Event, ...] = ()
@@ -680,13 +678,13 @@ class ImportedHistory:
 class Log(Op):
     """Append events and apply them to the memories, in one transaction -> the ids in the way.
 
-    These are the ids that do not exist, those of memories that, accesses apart, are not as they
-    `were` when they were read, and those whose idempotency key is used. Nothing is written unless
-    there are none. `events.apply` is the effect of an event; one without an id applies to every
-    memory of the namespace. Put (write, edit, link) and Touch log their events themselves.
+    In the way are ids that do not exist, ids of memories that, accesses apart, are not as they
+    `were` when read, and ids whose idempotency key is used. Nothing is written unless there are
+    none. `events.apply` is the effect of an event; one without an id applies to every memory of
+    the namespace. Put (write, edit, link) and Touch log their events themselves.
 
-    The memories `erased`, at most 2,000, are erased before the events are appended, as `erasing`
-    says; ids that do not exist are ignored. The events `also` of a Put erase none.
+    The memories `erased`, at most 2,000, are erased first, as `erasing` says; ids that do not
+    exist are ignored. The events `also` of a Put erase none.
     """
 
     namespace: str
@@ -720,8 +718,8 @@ class Log(Op):
     ) -> tuple[dict[int, dict[str, Any]], list[tuple[int, Event]]]:
         """The fields to set by row, and the events to log, each with the sequence of its memory.
 
-        `states` are memories by id, with `row` and `sequence`; they are changed. The sequence of an
-        event of all memories is 0.
+        `states` are memories by id, with `row` and `sequence`; this changes them. An event of all
+        memories has the sequence 0.
         """
         changed: dict[int, dict[str, Any]] = {}
         entries: list[tuple[int, Event]] = []
@@ -741,7 +739,7 @@ class Events(Op):
     Events of the memories `ids` (and of the whole namespace), of some `types`, after the place
     `after`, whose payload `key` is among `keys`; of these, the first `first` or the last `last`.
     Accesses that wait to be written are among them, unless `waiting` is False. Erased memories have
-    no events; what tells of their erasure is an event of the namespace, of none of its memories.
+    no events; an event of the namespace, of none of its memories, records their erasure.
     """
 
     namespace: str
@@ -755,7 +753,7 @@ class Events(Op):
 
     @property
     def has_tombstones(self) -> bool:
-        """True if the events of erasures are among them."""
+        """True if they include the events of erasures."""
         if self.types is not None:
             return self.ids is None and "erase" in self.types
         return self.ids is None and self.keys is None
@@ -770,7 +768,7 @@ class Events(Op):
 class RetrievedTexts(Op):
     """The texts that searches have returned since a time, as they are now -> dict by id.
 
-    Looked for in the last `last` events of the namespace, and in the accesses that wait.
+    It looks in the last `last` events of the namespace and in the accesses that wait.
     """
 
     namespace: str
@@ -779,7 +777,7 @@ class RetrievedTexts(Op):
 
 
 class FormerVectors(Op):
-    """The vectors that edits replaced, some by their seq or all, as far as they are kept -> list of
+    """The vectors that edits replaced, by seq or all, as far as they are kept -> list of
     (edit's seq, name, float32 array)."""
 
     namespace: str
@@ -796,8 +794,8 @@ class SetFields(Op):
 class Touch(Op):
     """Count one use of each row at a time -> None; written with the next batch of touches.
 
-    `type` is retrieval, read or reference. A store that cannot write refuses a use that is
-    `declared`, and ignores that of a search.
+    `type` is retrieval, read or reference. A store that cannot write refuses a `declared` use, and
+    ignores that of a search.
     """
 
     rows: Rows
@@ -811,11 +809,11 @@ class Touch(Op):
 class Delete(Op):
     """Erase memories by id (None for all) that pass a filter -> Erasure.
 
-    Each transaction looks up again what it has erased, and is undone if anything is left; it leaves
-    a tombstone that says who erased how many memories (see `records.tombstones`), unless nobody is
-    `erasing`, as where it is done again. The name of a
-    `user_id` is taken out of the events of other memories, too. What the erased ones had superseded
-    or merged holds again, as of the erasure, or of `again` where that is done again.
+    Each transaction looks up what it has erased, and is undone if anything is left. It leaves a
+    tombstone that says who erased how many memories (see `records.tombstones`), unless nobody is
+    `erasing`, as when an erasure is repeated. It also removes the name of a `user_id` from events
+    of other memories. What the erased memories had superseded or merged holds again, as of the
+    erasure, or of `again` when that is repeated.
 
     Raises:
         StoreError: something is left, or it was cut short; says how many are erased.
@@ -830,13 +828,13 @@ class Delete(Op):
 
 
 class Tombstones(Op):
-    """All tombstones of the store, after some of another were added -> list of Tombstone."""
+    """All tombstones of the store, after adding some of another -> list of Tombstone."""
 
     new: Sequence[Tombstone] = ()
 
 
 class Rewrite(Op):
-    """Rewrite the whole store, so that no trace of what was erased is left in it -> str.
+    """Rewrite the whole store, to leave no trace of what was erased in it -> str.
 
     The answer says what was done, checked afterwards.
     """
@@ -855,7 +853,7 @@ class Notes(Op):
 class Note(Op):
     """Replace a note (None for no note) -> True if it was replaced.
 
-    It is not if the note is no longer `was`, so that one of several concurrent changes succeeds.
+    It is not if the note is no longer `was`: of several concurrent changes, one succeeds.
     """
 
     namespace: str
@@ -876,8 +874,8 @@ class ReadKeys(Op):
 class PutKey(Op):
     """Write a new access key, or the next version of one -> True if it was written.
 
-    It is not where the store has that version already with other values, or a later one, so that
-    one of several concurrent changes succeeds. The time of the last use stays as it is.
+    It is not if the store has that version with other values, or a later one: of several
+    concurrent changes, one succeeds. The time of the last use stays as it is.
     """
 
     key: AccessKey
@@ -904,7 +902,7 @@ class AsOf(Op):
     """The answers to operations that only read, as they would have been at a time -> list.
 
     `namespaces` are those that the operations are about. The dispatcher of the engine answers it.
-    The rows of its answers hold as long as there is the `plan`.
+    The rows of its answers are valid as long as the `plan` exists.
     """
 
     namespaces: tuple[str, ...]
@@ -922,11 +920,11 @@ class ReadStats(Op):
 class BackUp(Op):
     """Copy the whole store to a file, checked -> Backup.
 
-    It appears there when it is complete. `progress` is called with what is copied, and of how much.
+    The file appears when it is complete. `progress` is called with what is copied, and of how much.
 
     Raises:
-        InvalidInput: there is a file already that is not to be overwritten; or the store is none
-            that is copied as a file, with what to use instead.
+        InvalidInput: the file exists and must not be overwritten; or the store cannot be copied as
+            a file: the error says what to use instead.
     """
 
     path: str
@@ -945,8 +943,8 @@ class CheckWritable(Op):
 class CheckStore(Op):
     """Look for damage in the whole store; with `fix` repair what is possible -> tuple of Finding.
 
-    What is damaged and cannot be mended is kept in a file of its own before it is taken out. With a
-    namespace, only its rows and the structure that all share are looked at, and nothing is mended.
+    What is damaged beyond repair is saved to a file of its own before it is removed. With a
+    namespace, it looks only at its rows and the structure that all share, and repairs nothing.
     """
 
     fix: bool = False

@@ -29,8 +29,8 @@ def ask(operation: Op) -> Plan[Any]:
 def drive(plan: Generator[Request, Any, T], perform: Callable[[Request], Any]) -> T:
     """Run a plan to its result; `perform` answers each of its requests.
 
-    An error raised by `perform` is thrown into the plan, which may handle it; so is an interrupt,
-    after which the plan may tidy up.
+    An error of `perform` is thrown into the plan, which may handle it. So is an interrupt, so that
+    the plan can tidy up.
     """
     try:
         request = next(plan)
@@ -46,19 +46,19 @@ def drive(plan: Generator[Request, Any, T], perform: Callable[[Request], Any]) -
 
 
 async def in_thread(work: Callable[..., T], *arguments: Any, **named: Any) -> T:
-    """Call `work` in a thread, so that an event loop never waits for it; returns its result.
+    """Call `work` in a thread and return its result; the event loop goes on meanwhile.
 
     Raises:
         StoreError: no event loop runs here.
     """
-    import asyncio  # here: who never awaits need not wait for its import either
+    import asyncio  # here: code that never awaits should not wait for the import
 
     running_loop()
     return await asyncio.to_thread(work, *arguments, **named)
 
 
 def running_loop() -> AbstractEventLoop:
-    """The event loop that runs here; a process that was forked inside one has it no more.
+    """The event loop that runs here; a process forked inside one no longer has it.
 
     Raises:
         StoreError: there is none.

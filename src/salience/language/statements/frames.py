@@ -1,29 +1,29 @@
 """Frames: the wordings of an attribute, read from a file for each language (`language/frames`).
 
-A file has patterns of what a text says to be had no more (`gone`: `old` was had by whom the text
-tells of, `was` by the speaker); `[terms]`, parts of patterns that stand for `{themselves}`; and
-`[[frames]]`, tried in turn on a whole sentence: the `attribute` that they tell, the patterns by
-which (`told`), the words of which one has to be there (`cues`), and an `example` with what is read
-of it (subject with attribute, value). The groups of a pattern are `who` has the attribute, `what`
-else belongs to its name, and the `value`. Patterns are written without regard to accents, and
-words in one of their `[spellings]`.
+`gone` patterns find what somebody no longer has: `old` belonged to the person the text is about,
+`was` to the speaker. `[terms]` are parts that patterns include as `{name}`. `[[frames]]` are
+matched in turn against a whole sentence. Each has the `attribute` that it states, its patterns
+(`told`), the words of which a sentence needs one (`cues`), and an `example` with its reading
+(subject with attribute, value). The groups of a pattern are `who` has the attribute, `what` else
+belongs to its name, and the `value`. Accents in patterns do not matter; `[spellings]` give values
+and names one spelling.
 
-Of some attributes one has one value (`count = "one"`), of others mostly one, which a later one
-takes the place of for questions but does not contradict (`"mostly"`), or many, each of which is an
-attribute of its own (`"many"`). Frames of the `kind = "general"` are tried last.
+`count` says how many values one person has: `"one"`; `"mostly"` one, which a later value replaces
+for questions without contradicting it; or `"many"`, each an attribute of its own. Frames of
+`kind = "general"` are tried last.
 
 The reader itself knows these terms, the first five as whole words:
 
-- `speaker`: no part of a subject or of the name of an attribute
-- `article`: no part of the beginning of a value
-- `clause`: in no value and no subject
-- `several`: nouns for what one has several of
-- `unsure`: in a sentence that only may be so, or was so
-- `conjunction`, `pronoun`: between two clauses, and the subject that the second one may lack
-- `denied`, `denials`: what a sentence has that denies the rest, and what it is left without then
+- `speaker`: never part of a subject or of an attribute's name
+- `article`: removed where a value begins with it
+- `clause`: never in a value or a subject
+- `several`: nouns for what people have several of
+- `unsure`: marks a sentence that only may be true, or was true
+- `conjunction`, `pronoun`: what joins two clauses, and the subject that the second may lack
+- `denied`, `denials`: what shows that a sentence denies something, and what is then removed
 - `inverted`: a verb before its subject, as two groups
-- `speaks`: ends what is before a verb of the speaker
-- `ending`: of nouns that with and without it name one attribute
+- `speaks`: the end of the text before a verb of the speaker
+- `ending`: of nouns that name the same attribute with and without it
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Frames:
     spellings: Mapping[str, str]
 
     def read(self, sentence: str, *, general: bool = False) -> Reading | None:
-        """The subject, the attribute and its value that a sentence or its last clause tells."""
+        """The subject, the attribute and its value that a sentence or one of its clauses states."""
         plain = without_accents(sentence)
         cued = self._cued(plain, general)
         if not cued or self.terms["unsure"].search(plain.lower()):
@@ -108,7 +108,7 @@ class Frames:
     def person(self, text: str) -> str | None:
         """The stems of the person that a text is about, "" for the speaker; None if it names none.
 
-        In a language that needs no pronoun it is the speaker then.
+        In a language that needs no pronoun, a text that names nobody is about the speaker.
         """
         subject = self.subject.match(without_accents(text))
         if subject is None:
@@ -116,7 +116,7 @@ class Frames:
         return self._noun_stems(fold(subject["who"]))
 
     def given_up(self, low: str, text: str) -> tuple[str, str | None] | None:
-        """The value that somebody no longer has by a text, given folded, too, and its `person`."""
+        """The value that somebody no longer has, and their `person`; `low` is the text, folded."""
         matches = (_compiled(pattern).search(low) for pattern in self.gone)
         match = next(filter(None, matches), None)
         if match is None:
@@ -127,7 +127,7 @@ class Frames:
         return value, "" if is_speaker else self.person(text)
 
     def names_several(self, noun: str) -> bool:
-        """Test whether a noun is for what one has several of."""
+        """Test whether people have several of what a noun names."""
         several = self.terms["several"].finditer(noun)
         # "My son's best friend" is one, as is "the brother's wife".
         return any(at.end() == len(noun) or self.is_head_first for at in several)
@@ -228,7 +228,7 @@ def frames_of(code: str) -> Frames:
 
 @cache
 def cues_of(code: str) -> frozenset[str]:
-    """The cues of all frames of a language, for which no pattern is compiled."""
+    """The cues of all frames of a language, read without compiling a pattern."""
     return frozenset().union(*(fold(listed["cues"]).split() for listed in _table(code)["frames"]))
 
 

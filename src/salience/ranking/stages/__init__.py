@@ -8,12 +8,12 @@
     keep, min_value      the best rows by a column; a lower bound on a column
     access_log           all times of access, for an exact base level
     session_first        sessions before their turns
-    ModelScores          what a model gives that reads query and text together
+    ModelScores          scores of a model that reads query and text together
     mmr                  relevance against redundancy
-    cut, pack            the k that are returned, within the token budget
+    cut, pack            the k hits to return, within the token budget
     neighbors            the turns right before and after each hit
 
-A stage that is no formula leaves its reasons as columns, `<column>.<reason>`.
+A stage that is not a formula leaves its reasons as columns, `<column>.<reason>`.
 """
 
 from salience.ranking.stages.access_log import AccessLog, access_log

@@ -23,9 +23,9 @@ _TYPES: tuple[EventType, ...] = ("retrieval", "read", "reference", "rewrite", "e
 class AccessLog(Stage):
     """accesses = the times of all accesses: the writing, the uses and the edits.
 
-    Read from the log for the memories that have more of them than are kept with a memory, and
-    written as the column `accesses`, shape (candidates, most accesses), newest first, NaN-filled.
-    Where the log has fewer (a memory imported with its counts alone), `BaseLevel` spreads the rest.
+    It reads the log for memories with more accesses than a memory keeps, and writes the column
+    `accesses`, shape (candidates, most accesses), newest first, NaN-filled. Where the log has fewer
+    (a memory imported with its counts alone), `BaseLevel` spreads the rest.
     """
 
     def reads(self) -> frozenset[str]:
@@ -65,7 +65,7 @@ def _is_access(event: Event) -> bool:
 
 
 def _widened(kept: Floats, times: dict[int, list[float]]) -> Floats:
-    """The access times by row, those of some rows replaced where the log has more of them."""
+    """The access times by row, replaced for some rows where the log has more of them."""
     longer: dict[int, Sequence[float]] = {
         place: sorted(moments, reverse=True)
         for place, moments in times.items()

@@ -1,4 +1,4 @@
-"""Change: which candidates may have taken the place of which, as was noted when they were added."""
+"""Change: the newer candidates that may replace older ones, as noted when they were added."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from salience.retrieval.query import Query
 
 @dataclass(frozen=True)
 class Changes(Stage):
-    """Writes of each candidate the newer ones that may have taken its place, None without any.
+    """Writes for each candidate the newer ones that may have replaced it, None if there are none.
 
-    `change.by` are the probability and the id of each, the likeliest first, `change.marks` the ids
-    of those of which it is likely.
+    `change.by` has the probability and the id of each, the likeliest first; `change.marks` the ids
+    of the likely ones.
     """
 
     link: str = "may_replace"
@@ -55,5 +55,5 @@ class Changes(Stage):
 
 
 def changes() -> Changes:
-    """Note of each candidate which newer ones may have taken its place."""
+    """Note for each candidate which newer ones may have replaced it."""
     return Changes()

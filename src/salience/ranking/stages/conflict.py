@@ -22,10 +22,10 @@ class Conflict(Stage):
     """conflict = penalty ^ n, n the number of stronger candidates that it contradicts; in (0, 1].
 
     Two candidates joined by a link of the type `link`, in either direction, compare `strength` (NaN
-    is weakest); of two that are equal within 1e-9 the older one loses, then the one with the larger
+    is weakest). If they are equal within 1e-9, the older one loses, then the one with the larger
     id.
 
-    Writes the column `into`, 1 for a memory that loses to none, with its reasons: `<into>.by` and
+    Writes the column `into`, 1 for a memory that never loses, with its reasons: `<into>.by` and
     `<into>.over`, the ids of the memories it lost to and won against, and `<into>.why`.
 
     Source: the design of the "activation" profile, conflict resolution.

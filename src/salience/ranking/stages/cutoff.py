@@ -18,7 +18,7 @@ from salience.retrieval.query import Query
 
 @dataclass(frozen=True)
 class MinValue(Stage):
-    """The rows whose value in a column is there and at least `minimum`."""
+    """The rows with a value of at least `minimum` in a column."""
 
     column: str
     minimum: float
@@ -91,7 +91,7 @@ class Pack(Stage):
 class Cut(Stage):
     """The best k by `score` descending, then id, at or above the query's `min_score`; packed.
 
-    With a token budget it is the best k that fit, see `Pack`.
+    With a token budget, the best k that fit: see `Pack`.
     """
 
     def reads(self) -> frozenset[str]:
@@ -152,7 +152,7 @@ def packed(query: Query, candidates: Candidates) -> Plan[Candidates]:
 
 
 def _over_budget(dropped: DroppedRow, order: Candidates) -> Plan[WhyNot | None]:
-    """The reason of a row too long for what the rows before it left of the budget; else None."""
+    """The reason if a row is too long for what earlier rows left of the budget; else None."""
     query, after, place = dropped.query, dropped.after, order.position(dropped.row)
     if query.token_budget is None or place is None:
         return None

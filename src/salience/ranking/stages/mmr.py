@@ -22,16 +22,16 @@ from salience.retrieval.query import Query
 
 @dataclass(frozen=True)
 class Mmr(Stage):
-    """mmr = balance * score - (1 - balance) * max redundancy with what was picked before.
+    """mmr = balance * score - (1 - balance) * max redundancy with earlier picks.
 
     redundancy = max(cosine of the vectors named `vector`, tag_share * Jaccard of the tags), in
     [0, 1]; no vector or no tags count as 0. The first pick has the best score. A row whose
-    redundancy is at least `duplicate` is taken only if nothing else is left, best score first.
-    Equal values go by score, then id; with balance = 1 and no duplicates it is sorting by score.
+    redundancy is at least `duplicate` is picked only if nothing else is left, best score first.
+    Equal values go by score, then id. With balance = 1 and no duplicates this sorts by score.
 
-    Leaves the picks in their order, as many as are wanted (all with a token budget, so that the
-    next can be tried), with the reasons `mmr.score`, `mmr.redundancy` and `mmr.with`, the id of
-    the pick that a row resembles most (None where it resembles none).
+    Leaves the picks in their order, as many as the query wants (all with a token budget: the next
+    is tried if one does not fit), with the reasons `mmr.score`, `mmr.redundancy` and `mmr.with`,
+    the id of the pick that a row resembles most (None where it resembles none).
 
     Source: Carbonell and Goldstein, The use of MMR, diversity-based reranking, SIGIR 1998.
     """
@@ -64,9 +64,9 @@ class Mmr(Stage):
         return self._picked(order, vectors, tags, count)
 
     def why_not(self, dropped: DroppedRow) -> Plan[WhyNot]:
-        """The reason for one row: it was not worth as much as the last pick, or repeats a pick.
+        """The reason for one row: it is worth less than the last pick, or repeats a pick.
 
-        Its value is that of the pick it would be in place of the last one.
+        Its value is what it would have as a pick in place of the last one.
         """
         too_low = below_min_score(dropped)
         if too_low is not None:
@@ -90,7 +90,7 @@ class Mmr(Stage):
     def _picked(
         self, order: Candidates, vectors: Floats, tags: list[frozenset[str]], count: int
     ) -> Candidates:
-        """`count` picks of a table sorted by score, so that the first of equals is taken."""
+        """`count` picks of a table sorted by score; the first of equals wins."""
         relevance = order.floats("score")
         redundancy, nearest = np.zeros(len(order)), np.full(len(order), -1)
         picks: list[int] = []

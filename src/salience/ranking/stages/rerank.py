@@ -1,4 +1,4 @@
-"""Reranking: what a model gives that reads the query and a text together."""
+"""Reranking: the scores of a model that reads the query and a text together."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ DEFAULT_TIMEOUT_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class ModelScores(Stage):
-    """Writes rerank.score: what the reranker of that name gives to the text for the query.
+    """Writes rerank.score: the score that the named reranker gives the text for the query.
 
-    A text is the title, the speaker and the content, as far as there are any. A long one is read by
-    its best `passages`, each under its headings; rerank.score is the largest of theirs, and
-    rerank.passage the number of that passage, from 1. With 0 `passages` every text is read whole.
-    The passages are those that the route `words` and the vectors find.
+    A text has the title, the speaker and the content, as far as they exist. Of a long one the
+    model reads the best `passages`, each under its headings; rerank.score is their largest score,
+    and rerank.passage the number of that passage, from 1. With 0 `passages` it reads every text
+    whole. The route `words` and the vectors choose the passages.
 
     If the reranker fails, or takes longer than `timeout` seconds, no row has a score, and the
     search says so.
@@ -81,7 +81,7 @@ class ModelScores(Stage):
         return replace(table, problem=problem)
 
     def _parts(self, query: Query, candidates: Candidates) -> Plan[list[list[tuple[int, str]]]]:
-        """For each candidate the (number, text) of each part to read; 0 is the whole."""
+        """The (number, text) of each part to read, for each candidate; 0 is the whole text."""
         rows = candidates.rows
         contents: list[str | None] = yield from ask(ReadTexts(rows))
         passage_lists: Sequence[Sequence[FoundPassage]] = [()] * len(rows)
@@ -103,7 +103,7 @@ class ModelScores(Stage):
         title: str | None,
         speaker: str | None,
     ) -> list[tuple[int, str]]:
-        """The (number, text) of the parts of one memory; "" for one that was erased meanwhile."""
+        """The (number, text) of the parts of one memory; "" if it was erased meanwhile."""
         if content is None:
             return [(0, "")]
 

@@ -27,15 +27,15 @@ _TOLD_BEFORE = 14 * DAY  # the weeks in which a weekday means the one asked abou
 class Retrieve(Stage):
     """The union of the first `depth` rows of each route (all rows for None).
 
-    With `sessions`, as many whole sessions of a route follow behind its first rows, and their ranks
-    after these, if there are chunks of chats among them (see `salience.write.chat`).
+    With `sessions`, if there are chunks of chats among them (see `salience.write.chat`), as many
+    whole sessions of each route follow behind its first rows, with the next ranks.
 
     Writes `<route>.rank`, and on demand:
 
     - `<route>.score` and `previous.<route>.score`: the exact score of every candidate, and of the
       turn before it, whichever route found it;
-    - `<route>.matched` of a lexical route: the weight of each of the query's terms that the memory
-      holds; `<route>.weights`: the weight of all of them, whatever it holds;
+    - `<route>.matched` of a lexical route: the weight of each query term that the memory holds;
+      `<route>.weights`: the weight of every query term, held or not;
     - `labels.matched`: the same of its entities and tags, if there is a lexical route;
     - `mentions_named`, `mentions_date`: 1 where the memory's words hold a name, or a date, that the
       question names, else 0;
@@ -45,7 +45,7 @@ class Retrieve(Stage):
     - `mentions_concern`: 1 where they hold a word for what bears on the topic of a request, as
       "allergic" does on food, else 0.
 
-    A store needs one round trip for it.
+    This takes one round trip to the store.
     """
 
     routes: tuple[Route, ...]
@@ -115,7 +115,7 @@ class Retrieve(Stage):
 
 
 def _also_searched(query: Query, wanted: frozenset[str]) -> tuple[Filter, ...]:
-    """The conditions by which memories are searched apart, for the columns that rank them."""
+    """The conditions that need a search of their own, for the columns that rank memories."""
     also: list[Filter] = []
     if query.reading.asked_times and "mentions_date" in wanted:
         start, end, _ = query.reading.asked_times[0]

@@ -21,7 +21,7 @@ _MAX_PROGRAMS = 256
 
 @dataclass(frozen=True)
 class Score(Stage):
-    """Writes the value of a signal to the column `into`; every candidate has to have a score."""
+    """Writes the value of a signal to the column `into`; every candidate must have a score."""
 
     signal: Signal
     into: str = "score"
@@ -71,7 +71,7 @@ class Score(Stage):
         )
 
     def _program(self, features: Mapping[str, float], unset: frozenset[str]) -> Program:
-        """The signal compiled for such queries and tables, once for all that are alike."""
+        """The signal compiled for such queries and tables, once for all alike."""
         key = (tuple(features.items()), unset)
         program = self._programs.get(key)
         if program is None:

@@ -29,13 +29,13 @@ _ALL = "all sessions"  # a name that no route of a profile has
 class SessionFirst(Stage):
     """turn_support = min(max_support, share * best `of` of the session's turns), from 0 on.
 
-    If memories of the kind `session` were retrieved, or of the kind `turn` of such a session, the
-    sessions alone go on, each supported by the retrieved turns of the same session. Otherwise all
-    go on, unsupported. A session that only its turns lead to has an `of` of 0.
+    If a route found memories of the kind `session`, or turns (kind `turn`) of such a session, only
+    the sessions go on, each supported by its retrieved turns. Otherwise all go on, unsupported. A
+    session found only through its turns has an `of` of 0.
 
     Writes `session_rrf_score`, a session's own `of`, and `turn_support`, both NaN where there is
-    none, the latter with its reasons: `.supporting_turn_count`, `.best_turn` (its id; of equally
-    good ones the smallest) and `.best_turn_routes`, the best turn's ranks.
+    none. The reasons of `turn_support` are `.supporting_turn_count`, `.best_turn` (its id, the
+    smallest of equally good ones) and `.best_turn_routes`, the best turn's ranks.
 
     Source: the design of the "multi_route" profile, session-first hybrid scoring.
     """
@@ -133,9 +133,9 @@ def _routes(candidates: Candidates, place: int) -> dict[str, int]:
 class Neighbors(Stage):
     """The memory right before and right after each hit in its session, of its kind, unscored.
 
-    They are no hits and count towards no limit, but their tokens are charged to what the hits left
-    of the token budget, best hit first; one that does not fit is left out. None is given twice, nor
-    one that is a hit itself. A hit of the kind `whole` stands for its session and gets none.
+    Neighbors are not hits and do not count towards a limit. Their tokens are charged to what the
+    hits left of the token budget, best hit first; one that does not fit is left out. None appears
+    twice, nor if it is a hit itself. A hit of the kind `whole` is a whole session and gets none.
 
     Writes `neighbors.before`, `neighbors.after` (rows, NaN for none) and `neighbors.tokens`
     (NaN without a budget).
@@ -172,7 +172,7 @@ class Neighbors(Stage):
     def _within_budget(
         self, query: Query, candidates: Candidates, sides: Any, costs: dict[int, int]
     ) -> Candidates:
-        """The table with those neighbors that are no hits and whose tokens fit the budget."""
+        """The table with the neighbors that are not hits and whose tokens fit the budget."""
         budget = np.inf
         if query.token_budget is not None:
             budget = query.token_budget - float(candidates.floats("pack.tokens").sum())

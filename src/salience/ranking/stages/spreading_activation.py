@@ -30,8 +30,8 @@ of its own.
 class _Activations:
     """Activations by row, ascending: their values, and where they come from.
 
-    `hops` is the number of links it took, `via` the id of the memory that passed the activation on
-    by a link of a `type`.
+    `hops` is the number of links on the way, `via` the id of the memory that passed the activation
+    on, by a link of a `type`.
     """
 
     rows: Rows
@@ -53,7 +53,7 @@ class _Activations:
         return _Activations(*(column[index] for column in self.columns))
 
     def updated(self, others: _Activations) -> _Activations:
-        """These, with others added or in the place of those of the same rows."""
+        """These with others added; others replace those of the same rows."""
         joined = map(np.append, others.columns, self.columns)
         _, first = np.unique(np.append(others.rows, self.rows), return_index=True)
         return _Activations(*joined).take(first)
@@ -70,14 +70,14 @@ class _Activations:
 class Spread(Stage):
     """activation = max over paths of at most `hops` links of seed * product(weight * decay).
 
-    Links are followed in both directions, level by level from a frozen frontier, so that the order
-    of visiting changes nothing; links of the `silent` types carry nothing. In [0, largest seed],
-    as weights and `decay` are in [0, 1]. Memories that only links reach join the table; namespace
-    and filters hold at every hop.
+    Activation follows links in both directions, level by level from a frozen frontier: the order
+    of visiting changes nothing. Links of the `silent` types carry nothing. It is in [0, largest
+    seed], as weights and `decay` are in [0, 1]. Memories that only links reach join the table;
+    namespace and filters hold at every hop.
 
     Writes the column `into`, NaN where nothing arrives, with its reasons: `<into>.hops` (0 for a
-    seed) and `<into>.via`, the id of the last memory that passed it on (None for a seed; of equally
-    good ones the fewest hops, then the smallest id).
+    seed) and `<into>.via`, the id of the last memory that passed it on (None for a seed; among
+    equally good ones that with the fewest hops, then the smallest id).
 
     Source: Collins and Loftus, A spreading-activation theory of semantic processing, 1975.
     """
@@ -124,7 +124,7 @@ class Spread(Stage):
         return gifts
 
     def _levels(self, query: Query, candidates: Candidates) -> Plan[list[_Activations]]:
-        """The seeds, and what arrives at each hop that is better than what was there before."""
+        """The seeds, then for each hop what arrives that is better than what was there before."""
         seeds = np.nan_to_num(Evaluation(query, candidates).column(self.seed))
         order = np.argsort(candidates.rows)
         order = order[seeds[order] > 0.0]
@@ -149,7 +149,7 @@ class Spread(Stage):
     ) -> _Activations:
         """The best activation that arrives at each neighbor of a frontier.
 
-        Of equally good ones, that from the smallest id, by the link of the first type.
+        Among equally good ones, the smallest id wins, then the first type of link.
         """
         start, end, weight, type = edges.take(~np.isin(edges.type, self.silent)).both_ways()
         places, here = _places(frontier.rows, start)

@@ -32,7 +32,7 @@ STORED = frozenset(
 
 
 def is_stored(column: str) -> bool:
-    """True if a store can be asked for the column of that name."""
+    """True if a store has the column of that name."""
     return column in STORED or column.startswith("metadata.")
 
 
@@ -84,8 +84,8 @@ class Stage:
     """A step of a pipeline.
 
     A stage that needs nothing but the table overrides `apply`; one that asks the store overrides
-    `plan`. It says which columns it `reads` and `writes`, so that a pipeline is checked before it
-    runs.
+    `plan`. A stage says which columns it `reads` and `writes`: pipelines are checked before they
+    run.
     """
 
     def label(self) -> str:
@@ -104,11 +104,11 @@ class Stage:
         return frozenset()
 
     def formulas(self) -> Mapping[str, Signal]:
-        """The formulas of the columns that are nothing but a formula's values, by column."""
+        """The formulas of the columns that hold only a formula's values, by column."""
         return {}
 
     def reasons(self) -> frozenset[str]:
-        """The columns that tell a reader why: those written with a dot in the name."""
+        """The columns that tell a reader why: those with a dot in the name."""
         return frozenset(name for name in self.writes() if "." in name)
 
     def signals(self) -> Iterator[Signal]:
@@ -121,7 +121,7 @@ class Stage:
         return ()
 
     def without_depth(self) -> Stage:
-        """The same stage with every row that its routes have evidence for as a candidate."""
+        """The same stage, with every row that its routes have evidence for as a candidate."""
         return self
 
     def apply(self, query: Query, candidates: Candidates) -> Candidates:
@@ -140,11 +140,11 @@ class Stage:
         return None
 
     def reason(self, dropped: DroppedRow) -> WhyNot:
-        """The reason for which this stage dropped a row, without asking the store."""
+        """The reason why this stage dropped a row, without asking the store."""
         return WhyNot(self.label(), f"{self.label()} left it out")
 
     def why_not(self, dropped: DroppedRow) -> Plan[WhyNot]:
-        """The reason for which this stage dropped a row."""
+        """The reason why this stage dropped a row."""
         return self.reason(dropped)
         yield []  # makes this a generator
 
@@ -163,7 +163,7 @@ class Pipeline:
 
     @cached_property
     def wanted(self) -> tuple[frozenset[str], ...]:
-        """For each stage, the columns that later stages read and none of them writes before."""
+        """The columns, for each stage, that later stages read before any of them writes them."""
         wanted: list[frozenset[str]] = []
         needed: frozenset[str] = frozenset()
         for stage in reversed(self.stages):
