@@ -34,12 +34,12 @@ def add(
 ) -> Plan[AddResult]:
     """The plan of adding items: chunk by chunk, each chunk one transaction.
 
-    Items whose ids memories have are refused, or replace or leave these by `on_conflict`.
+    By `on_conflict`, an item whose id a memory has is refused, replaces the memory, or leaves it.
 
     With `strict`, the first wrong item raises and nothing of its chunk is written; otherwise wrong
     items are REJECTED and the rest is added.
 
-    The same idempotency key `once` again adds nothing; `first` is the place of the first item among
+    Repeating the idempotency key `once` adds nothing; `first` is the place of the first item among
     those that came with it.
     """
     iterator = iterator_of(items)

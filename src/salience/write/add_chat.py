@@ -49,8 +49,8 @@ def add_chat(
 ) -> Plan[AddResult]:
     """The plan of adding messages to a session; they continue one that exists.
 
-    A conversation leaves the same chunks whether it is added in one call or in several. The same
-    idempotency `key` again adds nothing, and gives the outcomes of the first time.
+    A conversation leaves the same chunks whether it is added in one call or in several. Repeating
+    an idempotency `key` adds nothing and gives the outcomes of the first time.
     """
     mode_value: object = mode
     if not isinstance(mode_value, str) or mode_value not in ("chunks", "hybrid"):
@@ -93,13 +93,13 @@ def add_chat(
 
 
 def _noted(edit: Edit, once: Once) -> Edit:
-    """An edit with a key of its own, by which it is known again."""
+    """An edit with a key of its own, to recognise it by."""
     key = f"{once.key}#{edit.record.kind}"
     return replace(edit, note={**edit.note, "key": key, "body": once.body, "outcome": "UPDATED"})
 
 
 def _done(once: Once | None, scope: items.WriteContext) -> Plan[dict[str, Added] | None]:
-    """The outcomes of the edits that a key has made, by kind; None if nothing was done with it."""
+    """The outcomes of the edits made with a key, by kind; None if there are none."""
     if once is None:
         return None
     keys = tuple(f"{once.key}#{place}" for place in (0, CHUNK, *CHAT_CHUNKS))
@@ -125,7 +125,7 @@ def _continuations(
 ) -> Plan[tuple[list[_Continuation], Sequence[ChatMessage]]]:
     """The chunks of a session that messages continue, and the messages that begin new ones.
 
-    Those that are `done` already, by their kinds, do not go on again.
+    Chunks of kinds that are `done` already are not continued again.
     """
     first_user = (at for at, message in enumerate(parsed) if message.side == "user")
     first = next(first_user, len(parsed))  # the assistant's words before belong to the last chunk
@@ -171,7 +171,7 @@ class _Continuation:
 
 
 def _continued(continuation: _Continuation, scope: items.WriteContext) -> Plan[tuple[Edit, str]]:
-    """The edit of a chunk with its further messages, and why vectors are missing, if so."""
+    """The edit of a chunk with its further messages, and why vectors are missing, if any are."""
     record, further = continuation.record, continuation.further
     following = continuation.following
     texts: dict[str, str | None] = {"next_user": following} if following else {}
@@ -209,8 +209,7 @@ def _continued_metadata(
 def _messages_of(record: MemoryRecord, further: Sequence[ChatMessage]) -> list[ChatMessage]:
     """The messages of a chunk, by their borders.
 
-    A chunk that was written before borders were kept, or edited since, is divided at the labels in
-    use.
+    A chunk written before borders were kept, or edited since, is split at the labels in use.
     """
     messages = messages_within(record.content, record.metadata.get(BORDERS_KEY))
     return _parse_chunk(record.content, further) if messages is None else messages

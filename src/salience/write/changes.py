@@ -1,4 +1,4 @@
-"""Changes: which earlier memory each new one may take the place of, as a suggestion."""
+"""Changes: suggestions of the earlier memory that a new one may replace."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from salience.write.dedup.match_index import begins_at, owner_of
 from salience.write.items import WriteContext
 
 CANDIDATES = 6
-"""The nearest earlier memories of its owner, with which a new one is read."""
+"""The nearest earlier memories of its owner that a new one is read with."""
 MAX_CHARACTERS = 150
-"""The longest statement that is read: the model knows pairs of sentences, not of paragraphs."""
+"""The longest statement to read: the model knows pairs of sentences, not of paragraphs."""
 _QUESTION_MARKS = ("?", "\uff1f")
 _ROWS = 64  # of cosines at a time
 _LEAST_TOLD = -1.5  # of what a text tells by itself: below, hardly any takes a place
 
 Suggestion = tuple[str, float]
-"""The id of the memory whose place may be taken, and the probability."""
+"""The id of the memory that may be replaced, and the probability."""
 
 
 def suggested(
@@ -39,8 +39,8 @@ def suggested(
 ) -> Plan[dict[int, Suggestion]]:
     """The plan of reading new memories with earlier ones; the likeliest change, by place.
 
-    The `unread` ones are only earlier memories of others. `replaces` are the ids of what some of
-    them supersede for certain, which is no earlier memory of those after them.
+    The `unread` ones only serve as earlier memories of others. `replaces` are the ids of memories
+    that some supersede for certain; for later drafts these no longer count as earlier memories.
     """
     readable = {p: draft for p, draft in drafts.items() if p not in unread and _is_read(draft)}
     if not readable:
@@ -79,8 +79,8 @@ def suggested(
 def _is_read(draft: Draft) -> bool:
     """Test whether a memory is a statement of a user, or of nobody, and has a vector.
 
-    It is short, no question, and has no title, as documents have. Between people much changes in
-    passing.
+    It must be short, not a question, and without a title, which documents have. Among people, much
+    changes in passing.
     """
     record, vector = draft.record, draft.vectors.get("content")
     by_user = record.speaker is None or record.speaker.casefold() in USER_NAMES
@@ -109,8 +109,8 @@ def _nearest(draft: Draft, scope: WriteContext) -> Collect:
 def _in_batch(
     telling: Collection[int], drafts: Mapping[int, Draft], replaced_at: Mapping[str, int]
 ) -> dict[int, list[tuple[float, MemoryRecord]]]:
-    """The nearest drafts of the same owner that hold before each place, with their cosines."""
-    found: dict[int, list[tuple[float, MemoryRecord]]] = {place: [] for place in telling}
+    """The nearest drafts of the same owner in force before each place, with their cosines."""
+    nearest: dict[int, list[tuple[float, MemoryRecord]]] = {place: [] for place in telling}
     places_of: dict[Any, list[int]] = {}
     for place, draft in drafts.items():
         vector = draft.vectors.get("content")
@@ -120,9 +120,9 @@ def _in_batch(
     for places in places_of.values():
         vectors = np.stack([drafts[place].vectors["content"] for place in places])
         ends = np.array([replaced_at.get(drafts[place].record.id, end) for place in places])
-        asked = [at for at, place in enumerate(places) if at and place in found]
-        for first in range(0, len(asked), _ROWS):
-            rows = asked[first : first + _ROWS]
+        selected = [at for at, place in enumerate(places) if at and place in nearest]
+        for first in range(0, len(selected), _ROWS):
+            rows = selected[first : first + _ROWS]
             for at, near in zip(rows, vectors[rows] @ vectors.T, strict=True):
                 holding = np.flatnonzero(ends[:at] >= places[at])
                 rough = near[holding]
@@ -130,15 +130,15 @@ def _in_batch(
                     least = np.partition(rough, -CANDIDATES)[-CANDIDATES]
                     holding = holding[rough >= least - 2 * NOISE]
                 exact = cosines(vectors, vectors[at], holding)
-                found[places[at]] = [
+                nearest[places[at]] = [
                     (float(exact[n]), drafts[places[holding[n]]].record)
                     for n in np.argsort(-exact, kind="stable")[:CANDIDATES].tolist()
                 ]
-    return found
+    return nearest
 
 
 def _earlier(newer: MemoryRecord, near: Sequence[tuple[float, MemoryRecord]]) -> list[MemoryRecord]:
-    """Of the nearest ones, those that are no later, short, and say something else."""
+    """Those of the nearest ones that are not later, are short, and say something else."""
     nearest = sorted(near, key=lambda each: -each[0])[:CANDIDATES]
     return [
         record

@@ -108,7 +108,7 @@ def borders_of(messages: Sequence[ChatMessage]) -> list[list[Any]]:
 
 
 def messages_within(content: str, borders: Any) -> list[ChatMessage] | None:
-    """The messages that a chunk is made of; None if the borders are not those of its content."""
+    """The messages of a chunk; None if the borders do not fit its content."""
     messages: list[ChatMessage] = []
     start = 0
     for border in borders if isinstance(borders, Sequence) else ():
@@ -173,10 +173,10 @@ def chunks_from_turns(
 ) -> Iterator[dict[str, Any]]:
     """Chunks from the turns of conversations, as `Memory.add_many` takes both.
 
-    A turn is an item with texts as `session_id`, `speaker` and `content`; others pass as they are.
+    A turn is an item with texts as `session_id`, `speaker` and `content`; others pass unchanged.
     If the speakers are not called user and assistant, the first one of a session is the user. The
-    ids of the turns are kept as `metadata.turns`, and the id of a chunk is made of the first one,
-    so that it is the same each time.
+    ids of the turns are kept as `metadata.turns`. The id of a chunk is made from the first one: it
+    is the same each time.
 
     In the mode "sides" every turn stays a memory of its own, with the vector of its side; the turn
     before one of the user also has a vector of that next text (`next_user`).
@@ -266,7 +266,7 @@ def message_items(content: Sequence[Any], common: Mapping[str, Any]) -> list[dic
 
 
 def message_text(message: Mapping[str, Any], name: str) -> str:
-    """The text that a chat message says, "" if it has none; thoughts and pictures are none.
+    """The text of a chat message, "" if it has none; thoughts and pictures do not count.
 
     Raises:
         InvalidInput: its content is something else; `name` is that of the message.
@@ -304,8 +304,8 @@ def one_or_many(content: Any, fields: T) -> tuple[Any, T]:
 def items_of(content: Any, fields: Mapping[str, Any]) -> tuple[list[dict[str, Any]], Once | None]:
     """The items that `Memory.add` writes: one of a text, or one for each chat message.
 
-    Fields that are None are left out. With an idempotency key, which messages have in common, the
-    same key again gives the same session.
+    Fields that are None are left out. Messages share an idempotency key: repeating it gives the
+    same session.
     """
     fields = {name: value for name, value in fields.items() if value is not None}
     if not isinstance(content, Sequence) or isinstance(content, (str, bytes)):

@@ -1,4 +1,4 @@
-"""Chunks: items that are written in one transaction, with all that they change."""
+"""Chunks: items written in one transaction, with everything that they change."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ CheckedItem = Item | Added
 class WriteRules:
     """The rules of a write.
 
-    The policy of dedup, what to do with the ids that memories have, and whether a wrong item raises
-    an error and nothing of its chunk is written, or is REJECTED. `body` is the hash of items that
-    have one idempotency key; it raises in any case if it belongs to something else.
+    The policy of dedup, what to do with ids that memories have, and whether a wrong item raises an
+    error and stops its chunk, or is REJECTED. `body` is the hash of items that share one
+    idempotency key; a key of something else always raises.
     """
 
     policy: DedupPolicy
@@ -86,14 +86,14 @@ class _Changes:
     seen: Seen | None = None
 
     def log(self, events: Iterable[Event], *stored: MemoryRecord) -> None:
-        """Add events of memories, of which those that are stored have to stay as they are."""
+        """Add events of memories; stored ones must stay as they are until then."""
         self.events += events
         for record in stored:
             if record.id not in self.drafts:
                 self.were.setdefault(record.id, record)
 
     def edit(self, edit: Edit) -> None:
-        """Add an edit to what is written of a memory anyway."""
+        """Add an edit to what this writes of a memory already."""
         id = edit.record.id
         if id in self.drafts:
             self.drafts[id] = _folded(self.drafts[id], edit)
@@ -122,7 +122,7 @@ DraftType = TypeVar("DraftType", bound=Draft)
 
 
 def _folded(draft: DraftType, edit: Edit) -> DraftType:
-    """A draft as an edit of the memory that it writes leaves it."""
+    """A draft after an edit of the memory that it writes."""
     changes: dict[str, Any] = {"record": replace(edit.record, version=draft.record.version)}
     kept = {n: v for n, v in draft.vectors.items() if not (edit.stale and follows_text(n))}
     changes["vectors"] = {**kept, **edit.vectors}
@@ -136,7 +136,7 @@ def write_chunk(
     scope: WriteContext,
     rules: WriteRules,
 ) -> Plan[WrittenChunk]:
-    """The plan of writing items in one transaction, again if others change what it depends on.
+    """The plan of writing items in one transaction, retried if others change what it depends on.
 
     Raises:
         IdTaken, InvalidInput: an item is wrong, and the rules are strict.
@@ -204,7 +204,7 @@ class _ChunkWriter:
         return fresh
 
     def _outcomes(self, before: dict[str, Added], changes: _Changes) -> list[Added]:
-        """The outcome of each item; the same idempotency key again has the first outcome."""
+        """The outcome of each item; a repeated idempotency key has the first outcome."""
         outcomes: list[Added] = []
         for place, item in enumerate(self._checked):
             if isinstance(item, Added):
@@ -250,7 +250,7 @@ class _ChunkWriter:
         return (yield from read_records(self._scope.namespace, tuple(ids))) if ids else {}
 
     def _reject_dangling(self, fresh: Mapping[int, Item], changes: _Changes) -> None:
-        """Reject the items that would supersede a memory that is not there by then."""
+        """Reject the items that would supersede a memory that does not exist by then."""
         existing = set(changes.records)
         namespace = self._scope.namespace
         for place, item in fresh.items():
@@ -330,7 +330,7 @@ class _ChunkWriter:
         verdicts: Mapping[int, DedupVerdict],
         changes: _Changes,
     ) -> Plan[None]:
-        """Count a use of each memory that says the same as an item, and add what this has more."""
+        """Count a use of each memory that says the same as an item, and add what the item adds."""
         scope = self._scope
         gains: dict[str, dict[str, Any]] = {}
         for place, verdict in verdicts.items():
@@ -348,7 +348,7 @@ class _ChunkWriter:
                 changes.edit((yield from edit_of(record, gained, scope, self._vector_of)))
 
     def _supersede(self, fresh: Mapping[int, Item], changes: _Changes) -> Plan[None]:
-        """Let the items that were written take the places of the memories that they name."""
+        """Let written items take the places of the memories that they name."""
         scope = self._scope
         for place, item in fresh.items():
             old, new, outcome = item.supersedes, item.record.id, changes.outcomes[place].outcome
@@ -375,7 +375,7 @@ class _ChunkWriter:
             changes.records[old], changes.records[new] = supersession(before, after)
 
     def _suggest(self, drafts: Mapping[int, tuple[Draft, Item]], changes: _Changes) -> Plan[None]:
-        """Link what was added to the earlier memory whose place it may take, and say so."""
+        """Link each added memory to the earlier one that it may replace, and say so."""
         added = {
             place: draft
             for place, (draft, _) in drafts.items()

@@ -34,7 +34,7 @@ _REMEDY = (
 
 
 MISSING_NOTE = "vectors-missing"
-"""The key of the note that a namespace has memories without the vectors that they should have."""
+"""The key of the note that memories of a namespace lack vectors that they should have."""
 
 
 def dimensions_of(chunk: Sequence[Any], scope: WriteContext) -> Plan[dict[str, int]]:
@@ -48,7 +48,7 @@ def dimensions_of(chunk: Sequence[Any], scope: WriteContext) -> Plan[dict[str, i
 
 
 def _vectors_of(item: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """The vectors that an item brings; none if they are wrong, which its check says later."""
+    """The vectors that an item brings; none if they are wrong, which its check reports later."""
     try:
         vectors = mapping("item", item).get("vectors")
         return {} if vectors is None else mapping("vectors", vectors)
@@ -113,7 +113,7 @@ def _content_texts(record: MemoryRecord, item: Item) -> dict[str, str]:
 def note_missing(namespace: str) -> Plan[None]:
     """The plan of noting that a memory is about to be kept without the vector that it should have.
 
-    The note has a new text each time, so that whoever removes it has seen all that it stands for.
+    The note has a new text each time: removing it fails unless everything it stands for was seen.
     """
     for _ in range(MAX_ATTEMPTS):
         notes: Mapping[str, str] = yield from ask(Notes(namespace))
@@ -124,7 +124,7 @@ def note_missing(namespace: str) -> Plan[None]:
 def embed_to_keep(
     texts: Iterable[str], scope: WriteContext
 ) -> Plan[tuple[dict[str, Embedding], str]]:
-    """The plan of `embed_texts` for memories about to be kept, which get their vectors later."""
+    """The plan of `embed_texts` for memories about to be kept; missing vectors come later."""
     vectors, problem = yield from embed_texts(texts, scope)
     if problem and scope.embeds:
         yield from note_missing(scope.namespace)
@@ -134,7 +134,7 @@ def embed_to_keep(
 def embed_texts(
     texts: Iterable[str], scope: WriteContext
 ) -> Plan[tuple[dict[str, Embedding], str]]:
-    """The plan of embedding texts: vectors by text, and why there are none if it is impossible."""
+    """The plan of embedding texts: vectors by text, and why there are none if it fails."""
     distinct = tuple(dict.fromkeys(texts))
     if not distinct:
         return {}, ""

@@ -47,7 +47,7 @@ _HAPPENED = regex(
 def by_rules(user: str, assistant: str) -> dict[str, str]:
     """The sentences of the user about themselves, about preferences and about events.
 
-    Questions are left out, and so is the assistant, who speaks of the user only by chance.
+    Questions are left out. So is the assistant, who speaks of the user only by chance.
     """
     sentences: dict[str, list[str]] = {facet: [] for facet in FACETS}
     for sentence in _SENTENCE.split(user.replace("\u2019", "'")):
@@ -87,7 +87,7 @@ def facets_of(facets: Facets, user: str, assistant: str) -> dict[str, str]:
     """The facets of an exchange, in the order of FACETS; blank ones are left out.
 
     Raises:
-        InvalidInput: an extractor returned an unknown facet, or something else than texts.
+        InvalidInput: an extractor returned an unknown facet, or something other than texts.
     """
     raw = facets(user, assistant) if callable(facets) else facets
     if raw is None:

@@ -241,7 +241,7 @@ def parse_item(source: Any, scope: WriteContext, dimensions: Mapping[str, int]) 
 
 
 def _fingerprint(record: MemoryRecord, source: Mapping[str, Any], given: Iterable[str]) -> str:
-    """A hash of what a caller gave: the same for the same item, whenever it is written."""
+    """A hash of what a caller gave, the same for the same item at any time."""
     values = {
         name: getattr(record, name) if name in _SETTABLE else source[name]
         for name in given
@@ -314,7 +314,7 @@ def texts_to_embed(record: MemoryRecord) -> dict[str, str]:
 
 
 def metadata_for(record: MemoryRecord, metadata: Mapping[str, Any]) -> Mapping[str, Any]:
-    """New metadata of a record, with what the old say of its text unless they bring it along."""
+    """New metadata of a record, with what the old say about its text unless the new do."""
     kept = (_TEXTS_KEY, BORDERS_KEY)
     return {**{key: record.metadata[key] for key in kept if key in record.metadata}, **metadata}
 
@@ -340,7 +340,7 @@ def _mappings(name: str, value: Any) -> list[Mapping[str, Any]]:
 
 
 def text_links(record: MemoryRecord, scope: WriteContext) -> list[Link]:
-    """The links of a memory that its text names, as of now."""
+    """The links that the text of a memory names, as of now."""
     links = _links_in(record)
     return [parse_link(scope, record.id, link["target"], link["type"]) for link in links]
 
@@ -360,7 +360,7 @@ def _links_in(record: MemoryRecord) -> list[Mapping[str, Any]]:
 
 
 def _links(value: Any) -> list[Mapping[str, Any]]:
-    """The links of an item, which have no other keys than `LINK_KEYS`."""
+    """The links of an item, with no keys but `LINK_KEYS`."""
     links = _mappings("links", value)
     for place, link in enumerate(links):
         for key in link.keys() - set(LINK_KEYS):

@@ -81,7 +81,7 @@ def log_event(
 ) -> Plan[MemoryRecord]:
     """The plan of logging an event of a memory, if it has a version; the memory after it.
 
-    Without a version, nobody can be in the way, and the memory is read right after: it may have
+    Without a version there can be no conflict, and the memory is read right after: it may have
     later changes of others.
 
     Raises:
@@ -106,7 +106,7 @@ def log_event(
 
 
 def pin(id: str, pinned: float, scope: WriteContext, if_version: Any = None) -> Plan[MemoryRecord]:
-    """The plan of pinning a memory (1) or letting it go (0), if it has a version."""
+    """The plan of pinning (1) or unpinning (0) a memory, if it has a version."""
     payload = {"set": {"pinned": pinned}}
     return (yield from log_event(id, "pin", payload, scope, if_version=if_version))
 
@@ -136,9 +136,9 @@ def feedback(
 def decay_all(scope: WriteContext) -> Plan[None]:
     """The plan of letting all memories of the namespace decay.
 
-    That is one event of all of them, or of many one event each, some in a transaction: others can
-    write in between. What is cut short is continued by another call, as the decay of a time is the
-    product of the decays of its parts.
+    This is one event of all of them or, if they are many, one event each, some in a transaction:
+    others can write in between. Another call continues one that was cut short: the decay of a time
+    is the product of the decays of its parts.
     """
     figures: Mapping[str, Any] = yield from ask(ReadStats((scope.namespace,)))
     if figures["memories"] <= MAX_DECAYED_TOGETHER:
@@ -164,8 +164,8 @@ def supersede(
 ) -> Plan[None]:
     """The plan of superseding an old memory by a new one, if the old one has a version.
 
-    The old one is valid until the new one begins to be: its `valid_from`, else its creation; but it
-    never ends before its own beginning.
+    The old one is valid until the new one begins (`valid_from`, else its creation), but never ends
+    before its own beginning.
 
     Raises:
         NotFound: one of them does not exist.

@@ -1,7 +1,7 @@
 """Links by name: a link may lead to a memory that does not exist yet, and finds it later.
 
-Such a link is pending. It leads to the memory of that id, once there is one; or else to one with
-that title or alias (`metadata["aliases"]`), which then takes its place.
+Such a link is pending. It leads to the memory of that id once it exists, or else to one with that
+title or alias (`metadata["aliases"]`), whose id it then gets.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LinkKeys = frozenset[tuple[str, str, str]]
 
 @dataclass(frozen=True)
 class Found:
-    """Pending links that found their targets: as they are, and in the same order as they will be.
+    """Pending links that found their targets: as they are and, in the same order, as they will be.
 
     `brought` are the keys of the new ones that came with the contents of their memories.
     """
@@ -73,8 +73,8 @@ def pending_links_to(
     """The pending links to some names.
 
     `names_of` are the new names of memories by id; of several memories with one name, the first
-    gets the links. A link to a memory that is `created` is as old as it was, and no older than that
-    memory; one to a memory that gains a name is from now.
+    gets the links. A link to a `created` memory keeps its age, but is no older than the memory; one
+    to a memory that gains a name is from now.
     """
     id_of: dict[str, str] = {}
     for id, names in names_of.items():
@@ -104,9 +104,9 @@ def _found(namespace: str, old: Sequence[Link], new: Sequence[Link]) -> Plan[Fou
 def followed(
     namespace: str, before: Sequence[Link], now: Sequence[Link], new: Mapping[str, Iterable[str]]
 ) -> Plan[tuple[list[Link], list[Link]]]:
-    """The links to make, and those to remove, where a text names others than before.
+    """The links to make and those to remove where a text names other memories than before.
 
-    Links that were made otherwise stay. `new` are as in `resolve_names`.
+    Links made in other ways stay. `new` are as in `resolve_names`.
     """
     if {link.key for link in before} == {link.key for link in now}:
         return [], []
@@ -123,9 +123,9 @@ def followed(
 def resolve_names(
     namespace: str, links: Sequence[Link], new: Mapping[str, Iterable[str]] = EMPTY
 ) -> Plan[list[Link]]:
-    """The links, those to the name of a memory leading to its id.
+    """The links; those to the name of a memory lead to its id.
 
-    `new` are the names of memories to be written, by id; a memory that is there already goes first.
+    `new` are the names of memories to be written, by id; an existing memory goes first.
     """
     unknown = sorted({link.target for link in links} - new.keys())
     if not unknown:
@@ -176,7 +176,7 @@ def resolve_pending_links(
 ) -> Plan[list[Link]]:
     """The plan of resolving pending links: those whose name a memory has by now, as resolved.
 
-    They are as old as they were. Nothing is written without `apply`.
+    They keep their age. Nothing is written without `apply`.
     """
     links = yield from pending_links(namespace)
     if not links:

@@ -24,12 +24,12 @@ MAX_ATTEMPTS = 100  # of reading or changing a memory that others change at the 
 
 
 def not_found(id: str, namespace: str, what: str = "memory") -> NotFound:
-    """The error for an id that no memory has, or nothing of another kind."""
+    """The error for an id that no memory has, or no thing of another kind."""
     return NotFound(f"there is no {what} {id!r} in the namespace {namespace!r}")
 
 
 def contention_error(id: str) -> StoreError:
-    """The error for a memory that others have changed during each of `MAX_ATTEMPTS`."""
+    """The error for a memory that others changed during each of `MAX_ATTEMPTS`."""
     return StoreError(f"the memory {id!r} keeps changing; try again")
 
 
@@ -51,7 +51,7 @@ def read_existing(id: str, namespace: str) -> Plan[MemoryRecord]:
 
 
 def checked_version(value: Any) -> int | None:
-    """The version that a memory has to have, or None for any; InvalidInput otherwise."""
+    """The version that a memory must have, or None for any; InvalidInput otherwise."""
     return None if value is None else integer("if_version", value, *VERSION)
 
 

@@ -196,7 +196,7 @@ def edit_of(
 
 
 def _with_new_entities(record: MemoryRecord, changed: MemoryRecord) -> Plan[MemoryRecord]:
-    """The changed record with the entities of its new text, if those of the old were extracted."""
+    """The changed record, with the entities of its new text if those of the old were extracted."""
     old_text, new_text = entity_text(record), entity_text(changed)
     if old_text == new_text:
         return changed
@@ -244,10 +244,10 @@ def delete(id: str, scope: WriteContext, if_version: Any = None) -> Plan[Erased]
 
 
 def erase(op: Delete, *, rewrite: bool = False) -> Plan[ErasureReceipt]:
-    """The plan of erasing; with `rewrite`, the whole store is rewritten afterwards.
+    """The plan of erasing; with `rewrite`, it rewrites the whole store afterwards.
 
     Raises:
-        StoreError: not all was erased, or it is, but the store could not be rewritten.
+        StoreError: something was not erased, or all was, but the store could not be rewritten.
     """
     assert op.erasing is not None  # the receipt says when it was
     naming = (yield from _naming(op)) if op.user_id else ()
@@ -269,7 +269,7 @@ def erase(op: Delete, *, rewrite: bool = False) -> Plan[ErasureReceipt]:
 
 
 def _naming(op: Delete) -> Plan[tuple[str, ...]]:
-    """The ids of memories that name the user who is forgotten, and are not erased with him."""
+    """The ids of memories that name the forgotten user and are not erased with them."""
     name = str(op.user_id)
     naming = Or(
         (

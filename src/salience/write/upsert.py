@@ -1,4 +1,4 @@
-"""Upserts: items whose ids memories have replace or update these, or are skipped."""
+"""Upserts: an item with the id of a memory replaces it, updates it, or is skipped."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Replacement:
 
     @property
     def texts(self) -> dict[str, str]:
-        """The texts whose vectors have to be made, by the names of these."""
+        """The texts to make vectors of, by the names of the vectors."""
         return {
             name: words
             for name, words in texts_to_embed(self.new).items()
@@ -61,7 +61,7 @@ class Replacement:
 
     @property
     def stale(self) -> tuple[str, ...]:
-        """The names of the vectors whose texts differ, or that have none any more."""
+        """The names of the vectors whose texts differ or no longer exist."""
         old, new = texts_to_embed(self.old), texts_to_embed(self.new)
         names = {name for name in (*old, *new) if old.get(name) != new.get(name)}
         if "content" in names:
@@ -69,7 +69,7 @@ class Replacement:
         return tuple(sorted(names))
 
     def edit(self, vector_of: Mapping[str, Embedding]) -> Edit:
-        """The edit that writes it, with the vectors of its texts as far as there are any."""
+        """The edit that writes it, with the vectors of its texts as far as they exist."""
         made = {name: vector_of[words] for name, words in self.texts.items() if words in vector_of}
         key = key_payload(self.item)
         note = {**key, "outcome": "UPDATED"} if key else EMPTY
@@ -80,10 +80,10 @@ class Replacement:
 def replacement_of(
     old: MemoryRecord, new: MemoryRecord, item: Item, rule: OnConflict, scope: WriteContext
 ) -> MemoryRecord:
-    """A memory with what an item gives, and by "replace" with all its contents.
+    """A memory with what an item gives; by "replace", with all contents of the item.
 
-    Contents are the fields that are not of STATE; those of STATE, which judgements change, and
-    the owner stay unless the item gives them.
+    Contents are the fields that are not in STATE. Those in STATE, which judgements change, and the
+    owner stay unless the item gives them.
     """
     updates, kept = rule == "update", {*STATE, "user_id"}
     names = [
@@ -122,9 +122,9 @@ def conflict_rule(value: Any) -> OnConflict:
 
 @dataclass
 class Upserts:
-    """The outcomes of items by their places, and what they change.
+    """The outcomes of items by their places, and what they change: edits by place, and links.
 
-    That is edits by place and links; `problem` says why vectors are missing.
+    `problem` says why vectors are missing.
     """
 
     outcomes: dict[int, Added] = field(default_factory=dict)
@@ -135,7 +135,7 @@ class Upserts:
 
 
 def skip(items: Mapping[int, Item], scope: WriteContext) -> Plan[Upserts]:
-    """The plan of leaving out the items whose ids memories have."""
+    """The plan of skipping the items whose ids memories have."""
     ids = tuple(item.record.id for item in items.values())
     rows = yield from ask(RowsById(scope.namespace, ids))
     taken_ids = {p: item.record.id for p, item in items.items() if item.record.id in rows}
@@ -153,9 +153,9 @@ def edit(
 ) -> Plan[Upserts]:
     """The plan of editing the stored memories whose ids items have; other items are left out.
 
-    A memory gets what the item says (see `replacement_of`), so that its history goes on. Links that
-    came with its former contents go, if the item does not have them. `vector_of` keeps the vectors
-    of texts, for another attempt.
+    A memory gets what the item says (see `replacement_of`) and keeps its history. Links that came
+    with its former contents go if the item does not have them. `vector_of` keeps the vectors of
+    texts, for another attempt.
     """
     result = Upserts()
     names = {i.record.id: link_targets.target_names(i.record) for i in items.values()}
@@ -193,7 +193,7 @@ def edit(
 
 
 def _check_owner(old: MemoryRecord, new: MemoryRecord) -> None:
-    """Refuse an item of one user for a memory of another: an id that both chose by chance."""
+    """Refuse an item of one user for a memory of another: both chose the same id by chance."""
     if None not in (old.user_id, new.user_id) and old.user_id != new.user_id:
         remedy = "give another id, or change the owner first: update(id, user_id=...)"
         raise InvalidInput("user_id", "is not that of the memory with this id", remedy)
@@ -202,7 +202,7 @@ def _check_owner(old: MemoryRecord, new: MemoryRecord) -> None:
 def _with_kept_entities(
     named: Sequence[NamedItem], stored: Mapping[str, MemoryRecord]
 ) -> Plan[list[NamedItem]]:
-    """Items with the entities that their memories have, unless these were those of the text."""
+    """Items with the entities of their memories, unless those were extracted from the text."""
     old = [stored[record.id] for record, _ in named]
     extracted = yield from ask(Extract(tuple(map(entity_text, old))))
     return [
@@ -218,9 +218,9 @@ def _links_of(
     rule: OnConflict,
     scope: WriteContext,
 ) -> Plan[dict[str, tuple[list[Link], list[Link]]]]:
-    """The links of items that their memories lack, and those that these have and lose, by id.
+    """The links that memories gain from items, and those that they lose, by id.
 
-    They lose what came with their contents; links that were made otherwise stay. By "update" they
+    They lose links that came with their contents; links made in other ways stay. With "update" they
     lose those that their text no longer names, and others only if the item gives links. `names` are
     those of the memories to be written, by id.
     """

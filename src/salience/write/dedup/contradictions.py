@@ -1,4 +1,4 @@
-"""Contradictions: the facts that state an attribute to which a new fact gives another value."""
+"""Contradictions: facts that state an attribute for which a new fact gives another value."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LATEST_FACTS = 16  # of one attribute, with which a new one is compared
 
 
 def states(record: MemoryRecord) -> bool:
-    """Test whether a memory is a fact, or a turn of somebody who is no assistant."""
+    """Test whether a memory is a fact, or a turn of somebody other than an assistant."""
     if record.session_id is None and record.kind != "turn":
         return record.kind == "fact"
     return record.speaker is None or record.speaker.casefold() not in _NO_USERS
@@ -47,8 +47,8 @@ def statements_of(records: Mapping[int, MemoryRecord]) -> dict[int, Statement]:
 def leaves_room(kinds: Collection[str], one: MemoryRecord, other: MemoryRecord) -> bool:
     """Test whether two facts may both hold although they differ in these kinds.
 
-    They may if they share a verb whose objects are many (likes, speaks), or one of an event, which
-    may have happened at another time, too (met, bought). A negation leaves no room.
+    They may if they share a verb that takes many objects (likes, speaks), or one of an event that
+    may also have happened at another time (met, bought). A negation leaves no room.
     """
     from salience.language.statements.cues import MULTI_VALUED, PAST_EVENTS
 
@@ -64,7 +64,7 @@ def stated_facts(
 ) -> Plan[tuple[FactsByAttribute, Mapping[int, Sequence[int]]]]:
     """The plan of reading the active facts about the attributes of some statements, by owner.
 
-    Of each attribute, those that were written last; and the rows of all by key.
+    It reads the last ones written for each attribute, and the rows of all by key.
     """
     keys = tuple({statement.key for statement in statements.values()})
     if not keys:
@@ -105,7 +105,7 @@ _SaidSentence = tuple[str, ...]
 def repeated_memory(content: str, recalled: Mapping[str, str]) -> str | None:
     """The id of the memory that a text repeats most, if all that it says was recalled; else None.
 
-    A text repeats what was recalled if each of its sentences is in there, word for word.
+    A text repeats recalled memories if they contain each of its sentences, word for word.
     References and words that only frame a memory ("I recall that") do not count. Texts of more
     than `MAX_COMPARED_CHARACTERS` are left out.
     """
@@ -131,7 +131,7 @@ def repeated_memory(content: str, recalled: Mapping[str, str]) -> str | None:
 
 
 def _has_new_word(content: str, recalled: Iterable[str]) -> bool:
-    """Test quickly whether a text has a word that nobody can leave out, and none of others has."""
+    """Test quickly whether a text has a word that must not be missing, and that no other has."""
     if not content.isascii() or "[m:" in content:
         return False
     words = set(_LETTERS.findall(content.lower())) - _FRAMES - _BESIDE_FRAMES
@@ -145,7 +145,7 @@ def _folded(text: str) -> str:
 
 
 def _words_needed(sentence: _SaidSentence) -> list[str]:
-    """The words that a text with a sentence holds, long ones first; it is read in full after."""
+    """The words that a text with a sentence must hold, long ones first; a quick test."""
     words = {word.casefold() for word in sentence if word != QUESTION}
     return sorted(words, key=len, reverse=True)
 
@@ -160,7 +160,7 @@ def _said(text: str) -> list[_SaidSentence]:
 
 
 def _without_frame(sentence: _SaidSentence) -> _SaidSentence:
-    """A sentence from the end of the words on that frame it."""
+    """A sentence without the words at its front that frame it."""
     frame = 0
     for place, word in enumerate(sentence):
         if word in _FRAMES:

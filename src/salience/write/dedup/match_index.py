@@ -1,4 +1,4 @@
-"""The memories that the items of one write are compared with, as each item leaves them."""
+"""The memories to compare the items of one write with, as each item leaves them."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ Match = tuple[MemoryRecord, float | None]
 
 @dataclass
 class MatchIndex:
-    """The memories that items are compared with, as the items before each of them leave them.
+    """The memories to compare items with, as the items before each of them leave them.
 
-    Items go by their places, for ids may occur twice.
+    Items go by their places: ids may occur twice.
     """
 
     now: datetime
@@ -116,7 +116,7 @@ class MatchIndex:
         return max(comparable, key=itemgetter(1), default=None)
 
     def contradicted(self, place: int, record: MemoryRecord) -> MemoryRecord | None:
-        """The latest fact that gives another value to the attribute that a record states.
+        """The latest fact with another value of the attribute that a record states.
 
         None if a later one confirms the record. Facts that hold at other times are left out.
         """
@@ -148,7 +148,7 @@ class MatchIndex:
         return self.changed.get(memory.id, memory)
 
     def _holder_of(self, place: int) -> MemoryRecord | None:
-        """The memory that has the text of an item; None if there is none any more."""
+        """The memory that has the text of an item; None if it no longer exists."""
         id = self.text_holder.get(place)
         if id is None or self.text_source[id] != place or id in self.superseded:
             return None
@@ -163,7 +163,7 @@ class MatchIndex:
     ) -> bool:
         """Test whether no field of an item, `compared` ones aside, sets it apart from a memory.
 
-        The memory has to be one that `covers` the item, too.
+        The memory must also be one that `covers` the item.
         """
         if not covers(memory, record, self.now):
             return False

@@ -1,8 +1,8 @@
 """Sameness of two texts: only what is listed here may differ.
 
-Two texts are laid beside each other word by word (`written_words`). In English an article, "also",
-"too" and "please" may be missing, contractions may be written out, and a phrase may stand at the
-other end of its sentence. In doubt they do not say the same, and both are kept.
+Two texts are compared word by word (`written_words`). In English an article, "also", "too" and
+"please" may be missing, contractions may be written out, and a phrase may stand at the other end of
+its sentence. In doubt they do not say the same, and both are kept.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _RECENT_TEXTS = 64  # one is compared with several, and for several reasons
 
 
 def says_same(one: str, other: str) -> bool:
-    """Test whether two texts say the same; those of great length only if their words are equal."""
+    """Test whether two texts say the same; very long ones only if their words are equal."""
     if one == other:
         return True
     if max(len(one), len(other)) > MAX_COMPARED_CHARACTERS:
@@ -81,7 +81,7 @@ def says_same(one: str, other: str) -> bool:
 
 
 def says_more(longer: str, shorter: str) -> bool:
-    """Test whether a text says what another says, and then more in sentences of their own."""
+    """Test whether a text says what another says, and more in sentences of its own."""
     if max(len(longer), len(shorter)) > MAX_COMPARED_CHARACTERS:
         return False
     pair = _Pair(longer, shorter)
@@ -90,7 +90,7 @@ def says_more(longer: str, shorter: str) -> bool:
 
 
 class _Pair:
-    """Two texts that are laid beside each other."""
+    """Two texts to compare."""
 
     def __init__(self, one: str, other: str) -> None:
         parsed = [_read(one), _read(other)]
@@ -105,7 +105,7 @@ class _Pair:
         return self.aligned(one, other) or self._moved(one, other) or self._moved(other, one)
 
     def aligned(self, one: Sentence, other: Sentence) -> bool:
-        """Test whether two texts have the same words in the same order, but for optional ones."""
+        """Test whether two texts have the same words in the same order, optional ones apart."""
         i = j = 0
         while i < len(one) or j < len(other):
             word = one[i] if i < len(one) else None
@@ -146,7 +146,7 @@ class _Pair:
 
 
 def _exclaimed(text: WrittenText) -> Set[str] | None:
-    """The interjections of a text of nothing else, whose order and number tell nothing."""
+    """The interjections of a text of nothing else; their order and number mean nothing."""
     words = {word.text.lower() for word in text.words} - {PAUSE, "-"}
     return words if words <= INTERJECTIONS else None
 
@@ -251,14 +251,14 @@ _NEGATIONS = frozenset(
 
 
 def content_stems(text: str) -> frozenset[str]:
-    """The stems of the words of a text that are no stop words."""
+    """The stems of the words of a text that are not stop words."""
     return frozenset(stem(word) for word in words(text) if word not in STOP_WORDS)
 
 
 def has_replaced_words(stems: Iterable[frozenset[str]]) -> bool:
-    """Test whether two texts have words that the other lacks, by the stems of each.
+    """Test whether each of two texts has words that the other lacks, by their stems.
 
-    Then one thing was put in the place of another; a text that only says more differs in no word.
+    Then one thing has replaced another; a text that only says more does not count.
     """
     by_size = sorted(set(stems), key=len)
     return any(not few <= many for few, many in pairwise(by_size))
@@ -278,8 +278,8 @@ def differences(
 ) -> tuple[str, ...]:
     """The kinds in which two texts differ, of number, date, name and negation; () if in none.
 
-    Numbers are compared as written, in digits or words, dates as names of months and weekdays,
-    names as the entities given, without regard to case, and negations by how many there are.
+    It compares numbers as written, in digits or words, dates as names of months and weekdays, names
+    as the given entities, ignoring case, and negations by their number.
     """
     words_of = [
         [word.casefold().replace("’", "'") for word in _WORD.findall(text)] for text in (one, other)

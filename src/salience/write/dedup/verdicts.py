@@ -145,8 +145,8 @@ DedupLike = Annotated[
 class DedupVerdict:
     """The outcome of comparing an item, and the memory that it matches.
 
-    The match is as the items before have left it, None for a text that repeats what was recalled;
-    `gained` are the fields that it takes on from this item.
+    The match is as earlier items have left it, None for a text that repeats what was recalled.
+    `gained` are the fields that the match takes on from this item.
     """
 
     outcome: Added
@@ -161,7 +161,7 @@ def _field_names(item: Item) -> frozenset[str]:
 
 
 def is_turn(record: MemoryRecord) -> bool:
-    """Test whether a memory is something that was said once, not something that holds."""
+    """Test whether a memory is something said once, not something that holds."""
     return record.session_id is not None or record.kind == "turn"
 
 
@@ -173,10 +173,10 @@ def judge(
 ) -> Plan[tuple[dict[int, DedupVerdict], Seen | None]]:
     """The plan of comparing drafts with existing memories and with each other: verdicts by place.
 
-    Drafts that match nothing have no verdict. Each is compared with what there will be by then:
-    the drafts before it count, and the memories as these and the edits of other places change
-    them. The answer tells, too, what was seen of the memories that say the same as the drafts that
-    become memories of their own; the verdicts hold as long as that does not change.
+    Drafts that match nothing have no verdict. Each is compared with what will exist by then: the
+    drafts before it, and the memories as these drafts and the edits of other places change them.
+    The answer also holds what was seen of the memories that say the same as drafts that become
+    memories of their own; the verdicts hold as long as that does not change.
     """
     if policy.similar is None:
         return {}, None
@@ -229,7 +229,7 @@ def _seen(
     fact_rows: Mapping[int, Sequence[int]],
     scope: WriteContext,
 ) -> Seen:
-    """The last rows of what says the same as the drafts that will be memories of their own."""
+    """The last rows of memories that say the same as drafts that become memories of their own."""
     texts: dict[KeyOfOwner, int] = {}
     attributes: dict[KeyOfOwner, int] = {}
     for place, (draft, item) in drafts.items():
@@ -326,7 +326,7 @@ def _contradiction(
     index: MatchIndex,
     match: tuple[MemoryRecord, float | None] | None,
 ) -> DedupVerdict | None:
-    """The verdict on a fact that gives another value to what a fact states; None without one."""
+    """The verdict on a fact that gives an attribute another value; None if there is none."""
     old = index.contradicted(place, new)
     if old is None:
         return None
@@ -338,7 +338,7 @@ def _contradiction(
 def _conflict(
     new: MemoryRecord, old: MemoryRecord, reason: str, cosine: float | None
 ) -> DedupVerdict:
-    """The verdict on an item that says otherwise than a memory; the one that begins later wins."""
+    """The verdict on an item that contradicts a memory; the one that begins later wins."""
     is_older = begins_at(new) < begins_at(old)
     settled_by = (new.id, old.id) if is_older else (old.id, new.id)
     return DedupVerdict(Added(new.id, "CONFLICTS", reason, old.id, cosine, settled_by), old)
@@ -418,7 +418,7 @@ def _near_items(
 def _with_same_text(
     keys: Mapping[int, int], scope: WriteContext
 ) -> Plan[tuple[dict[int, list[MemoryRecord]], Mapping[int, Sequence[int]]]]:
-    """Active memories that are no turns, by the key of their text; and the rows of all."""
+    """Active memories that are not turns, by the key of their text; and the rows of all."""
     distinct = tuple(dict.fromkeys(keys.values()))
     rows_of: Mapping[int, Sequence[int]] = yield from ask(
         FindByHash(scope.namespace, "text_key", distinct)
@@ -443,7 +443,7 @@ def _nearest(
     min_cosine: float,
     within: tuple[str, ...],
 ) -> Plan[dict[int, tuple[MemoryRecord, float]]]:
-    """The nearest active memory of its owner from a cosine on, by the place of each draft."""
+    """The nearest active memory of its owner above a cosine, by the place of each draft."""
     by_owner: dict[Owner, list[int]] = {}
     for place, draft in drafts.items():
         if "content" in draft.vectors and draft.vectors["content"].any():
@@ -468,7 +468,7 @@ def _nearest(
 
 
 def _facts_of(owner: Owner, within: tuple[str, ...], now: datetime) -> Filter:
-    """The filter of the active memories of an owner that have not expired and are no turns."""
+    """The filter of the active memories of an owner that have not expired and are not turns."""
     agent, user, speaker, *values = owner
     return And(
         (

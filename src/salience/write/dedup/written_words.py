@@ -1,8 +1,8 @@
-"""The words of a text as they are written, by sentences; only what says nothing is left out.
+"""The words of a text as they are written, by sentences, without what says nothing.
 
-Left out are blanks, quotation marks, invisible characters, repetitions ("Yes, yes."), and which
-mark of punctuation makes a pause. Whatever else is written counts: signs, operators, accents,
-brackets, emoji, each character of `id_rsa.pub`.
+It leaves out blanks, quotation marks, invisible characters, repetitions ("Yes, yes."), and which
+punctuation mark makes a pause. Everything else counts: signs, operators, accents, brackets, emoji,
+each character of `id_rsa.pub`.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ _ENDS = frozenset(".!?")
 class Word:
     """One word as it is written.
 
-    `begins` is True for the first one of a sentence, `is_ordinary` for one whose case tells nothing
-    but where it stands, `is_optional` for one without which the sentence says the same.
+    `begins` is True for the first one of a sentence, `is_ordinary` for one whose case only shows
+    where it stands, `is_optional` for one without which the sentence says the same.
     """
 
     text: str
@@ -84,8 +84,7 @@ Sentence = tuple[Word, ...]
 class WrittenText:
     """The sentences of a text, in which a pause is a word.
 
-    `case` is "mixed", or "small" or "capital" where all letters are so, and a capital or a small
-    one tells nothing.
+    `case` is "mixed", or "small" or "capital" where all letters are, and so case means nothing.
     """
 
     sentences: tuple[Sentence, ...]
@@ -99,7 +98,7 @@ class WrittenText:
 
 
 def plain(text: str) -> str:
-    """A text in which characters that say the same are the same."""
+    """A text with one form for characters that say the same."""
     if text.isascii():
         return text
     return unicodedata.normalize("NFC", text.translate(_SAME_CHARACTERS))
@@ -183,7 +182,7 @@ def _words(phrases: Sequence[_Phrase], case: str) -> Iterator[Word]:
 
 
 def _is_ordinary(word: str, before: str, is_shouted: bool) -> bool:
-    """Test whether the case of a word tells nothing but where it stands."""
+    """Test whether the case of a word only shows where it stands."""
     small = word.lower()
     if not _LETTERS.fullmatch(word) or not (is_shouted or word[1:] == small[1:]):
         return False
