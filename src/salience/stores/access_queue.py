@@ -20,7 +20,7 @@ from salience.records.record import recent
 from salience.stores import codec
 
 AccessTimes = tuple[int, tuple[float, ...]]
-"""The number of accesses of a row that wait, and the times of the most recent, newest first."""
+"""The number of waiting accesses of a row, and the times of the most recent, newest first."""
 Use = tuple[Sequence[int], float, str, str | None, str | None]
 """Rows used at a time in seconds; the type of the use, the actor and the session."""
 WRITE_DELAY_SECONDS = 0.5  # from the first queued access to the write
@@ -30,8 +30,8 @@ WRITE_DELAY_SECONDS = 0.5  # from the first queued access to the write
 class Batch:
     """Uses that are written together.
 
-    `seq` is the number of the change that writes them: a state of the records at or beyond it
-    contains them. It is None until then.
+    `seq` is the number of the change that writes them, None until then. A state of the records at
+    or beyond it contains them.
     """
 
     uses: list[Use] = field(default_factory=list)
@@ -43,8 +43,8 @@ class Batch:
     def rows(self) -> Mapping[int, AccessTimes]:
         """The accesses by row.
 
-        They are counted when asked for and kept by one assignment: wherever an interrupt comes,
-        they are those of the uses.
+        They are counted on demand and kept by one assignment: whenever an interrupt comes, they
+        match the uses.
         """
         uses, before = self._counted  # the number of uses counted, and their accesses by row
         if uses == len(self.uses):
@@ -68,9 +68,9 @@ class Batch:
 class AccessQueue:
     """Accesses by namespace, written together half a second after the first, or on `flush`.
 
-    Reads overlay what waits, so that an access shows at once: a reader takes `waiting(namespace)`
-    before it reads, and gives it to `overlay` with what it read and the change it read at. A store
-    whose rows are unique across namespaces may use one key for all of them.
+    Reads overlay what waits, so an access shows at once: a reader takes `waiting(namespace)` before
+    it reads, and passes it to `overlay` with what it read and the change it read at. A store whose
+    rows are unique across namespaces may use one key for all of them.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class AccessQueue:
     ) -> None:
         """`write` leaves batches with their `seq` if and only if they are written.
 
-        `one_by_one` writes each namespace by itself, so that none waits for the server of another.
+        `one_by_one` writes each namespace by itself: none waits for the server of another.
         `at_exit` writes what waits in a program that ends without closing its store.
         """
         self._write = write
@@ -133,7 +133,7 @@ class AccessQueue:
     def flush(self, namespaces: Collection[str] | None = None) -> None:
         """Write what waits; what could not be written waits on, and its error is raised.
 
-        Written one by one, only the accesses of the given `namespaces` are.
+        One by one, it writes only the accesses of the given `namespaces`.
         """
         if namespaces is None or not self._one_by_one:
             with self._lock:
@@ -164,7 +164,7 @@ class AccessQueue:
                 self._forget_written(batches)
 
     def _take(self, namespace: str | None) -> dict[str, Batch]:
-        """The batches to write next: what waits, after what could not be written before."""
+        """The batches to write next: what could not be written before, then what waits."""
         batches = {}
         with self._lock:
             for name in list(self._batches) if namespace is None else [namespace]:
@@ -193,7 +193,7 @@ class AccessQueue:
                     del self._batches[name]
 
     def _flush_when_due(self) -> None:
-        """Write what waits each time that it is due, until nothing waits."""
+        """Write what waits whenever it is due, until nothing waits."""
         while True:
             with self._lock:
                 timer, due = self._timer, self._due
@@ -209,10 +209,10 @@ class AccessQueue:
                     self.flush()
 
     def close(self) -> None:
-        """Write what waits; what cannot be written is given up.
+        """Write what waits; give up what cannot be written.
 
         Raises:
-            StoreError: that is so; says how many accesses are not counted.
+            StoreError: something was given up; says how many accesses are not counted.
         """
         try:
             self.flush()

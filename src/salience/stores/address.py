@@ -17,11 +17,11 @@ _OF_SERVERS = {
     "AsyncMemory": "salience.remote.async_memory:AsyncRemoteMemory",
 }
 _CLASSES: Mapping[str, Mapping[str, str]] = {"http": _OF_SERVERS, "https": _OF_SERVERS}
-"""By scheme the class that stands for each of the engine, as module:name."""
+"""The class that replaces each class of the engine, by scheme, as module:name."""
 
 
 def opened_by(kind: type[T], address: Any) -> type[T]:
-    """The class that opens an address (None for that in the environment): `kind`, or its stead."""
+    """The class that opens an address (None: that of the environment): `kind` or a replacement."""
     classes = _CLASSES.get(remote_scheme(address), {})
     module, _, name = classes.get(kind.__name__, "").partition(":")
     if not module or kind.__module__ == module:
@@ -31,7 +31,7 @@ def opened_by(kind: type[T], address: Any) -> type[T]:
 
 
 def remote_scheme(address: Any) -> str:
-    """The scheme of an address if other classes open that, else ""."""
+    """The scheme of an address that other classes open, else ""."""
     if address is None:
         address = os.environ.get(DB_VARIABLE, "")
     scheme = address.partition("://")[0].lower() if isinstance(address, str) else ""
@@ -70,7 +70,7 @@ def store_url(address: Address | None) -> str:
     None is the address in the environment's SALIENCE_DB, else memory.db in the working folder.
 
     Raises:
-        InvalidInput: it is no text, empty, or a URL that was mistyped.
+        InvalidInput: it is not a text, is empty, or is a mistyped URL.
     """
     if address is None:
         address = os.environ.get(DB_VARIABLE, DEFAULT_FILE)
@@ -122,7 +122,7 @@ def _masked(address: str) -> str:
 
 
 def public_url(url: str) -> str:
-    """The URL of a store to be shown: without user, password and options; a path as it is."""
+    """The URL of a store to show: without user, password and options; a path as it is."""
     scheme, separator, rest = url.partition("://")
     if not separator:
         return url
@@ -133,7 +133,7 @@ def public_url(url: str) -> str:
 
 
 def unknown_store(url: str, others: Iterable[str] = ()) -> InvalidInput:
-    """The error of a URL of no store, with what may be meant; never with a password.
+    """The error for a URL of no store, with what it may mean; never with a password.
 
     `others` are schemes besides those of salience itself.
     """
@@ -161,7 +161,7 @@ def unknown_store(url: str, others: Iterable[str] = ()) -> InvalidInput:
 
 
 def _nearest(scheme: str, known: Iterable[str]) -> str | None:
-    """The known scheme that is most like another, None if none is."""
+    """The known scheme most like another, None if none is similar."""
     from difflib import get_close_matches  # needed only for an error
 
     matches = get_close_matches(scheme.lower().partition("+")[0], list(known), 1, 0.7)

@@ -47,7 +47,7 @@ def encode(name: str, value: Any) -> Any:
 
 
 def decode(name: str, value: Any) -> Any:
-    """A field's value as records have it, from the stored one."""
+    """A field's value in a record, from the stored one."""
     decoder = _DECODER_BY_FIELD[name]
     return value if decoder is None or (decoder is _in_utc and value is None) else decoder(value)
 
@@ -73,7 +73,7 @@ def metadata_values(values: Iterable[str | None], key: str) -> list[Any]:
 
 
 def list_values(values: Iterable[str | None]) -> list[tuple[str, ...]]:
-    """Lists as the index has them, from the stored ones, of which many are the same."""
+    """Lists as the index has them, from the stored ones, many of them equal."""
     values = list(values)
     distinct = [*dict.fromkeys(values)]
     decoded = zip(distinct, _decode_all(distinct), strict=True)
@@ -127,10 +127,10 @@ def sift(
     names: Iterable[str],
     derive: Callable[[int], Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """Convert the columns of some names, each value for itself (see `ChangeFeed.load`).
+    """Convert the columns of some names, value by value (see `ChangeFeed.load`).
 
-    What follows from the texts of a memory is worked out of these where it is damaged, missing or
-    of another version; `derive` does so for a row. A memory with any other damage is taken out.
+    Values that follow from the texts of a memory are recomputed if damaged, missing or of another
+    version; `derive` does so for a row. A memory with other damage is left out.
     """
     sound: dict[str, list[Any]] = {name: [] for name in columns}
     damaged: dict[int, str | None] = {}
@@ -265,9 +265,9 @@ def encode_draft(draft: Draft) -> dict[str, Any]:
 
 @cache
 def deriver() -> int | None:
-    """The number of the program that works out what memories are found by; None if unknown.
+    """The number of the program that computes what memories are found by; None if unknown.
 
-    It is that of its text: the same text makes the same of a memory, so no version has to be kept.
+    It is a checksum of its files: the same files compute the same, so no version has to be kept.
     """
     number, folder = 0, Path(__file__).parents[1] / "language"
     try:
@@ -279,7 +279,7 @@ def deriver() -> int | None:
 
 
 def passage_values(title: str | None, content: str) -> tuple[str | None, bytes | None]:
-    """The passages of a long text as stored, and the terms of each after each other.
+    """The passages of a long text as stored, and the terms of all, one passage after the other.
 
     The passages are JSON: a list of start, end, headings and the number of terms of each. A short
     text has neither.
@@ -318,7 +318,7 @@ def record_of(namespace: str, values: Mapping[str, Any]) -> MemoryRecord:
 
 
 def decode_record(namespace: str, values: dict[str, Any]) -> MemoryRecord:
-    """The record of stored values by field; of those that are not given it is blank."""
+    """The record of stored values by field; fields not given are blank."""
     id = values["id"]
     try:
         for name, decoder in _decoders(tuple(values), tuple(map(type, values.values()))):
@@ -335,7 +335,7 @@ def decode_record(namespace: str, values: dict[str, Any]) -> MemoryRecord:
 def _decoders(
     names: tuple[str, ...], types: tuple[type, ...]
 ) -> list[tuple[str, Callable[[Any], Any]]]:
-    """The decoders of stored values of these types, which check them, where there is one."""
+    """The decoders, where there is one, of stored values of these types; they check the values."""
     decoders: list[tuple[str, Callable[[Any], Any]]] = []
     for name, stored in zip(names, types, strict=True):
         field = FIELDS[name]
@@ -363,9 +363,9 @@ def conflicting_ids(
 ) -> tuple[str, ...]:
     """The ids in the way of drafts, and of idempotency keys.
 
-    New ones that are taken or occur twice, edited ones that are gone or not as they were, and those
-    whose key is used. `old` are the stored values by namespace and id, `keys` are the used keys
-    with their namespaces.
+    They are new ids that are taken or occur twice, edited memories that are gone or have changed,
+    and ids whose key is used. `old` are the stored values by namespace and id, `keys` are the used
+    keys with their namespaces.
     """
     conflicts = [id for namespace, key, id in op.keys if (namespace, key) in keys]
     written: set[tuple[str, str]] = set()
@@ -383,16 +383,16 @@ def conflicting_ids(
 
 
 def decode_state(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that events may change, as records have them, from the stored values."""
+    """The fields that events may change, as in records, from the stored values."""
     return {name: decode(name, values[name]) for name in EVENT_FIELDS}
 
 
 def succession(
     new: Mapping[str, Any], old: Mapping[str, Any], note: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The stored version of a memory that replaces another, and its accesses: none gets lost.
+    """The stored version of a memory that replaces another, and its accesses: none is lost.
 
-    The edit is one of them if it changes the content, unless its note says that a chat goes on.
+    The edit counts as one if it changes the content, unless its note says that a chat goes on.
     """
     times = [t for t in (new["last_accessed"], old["last_accessed"]) if t is not None]
     most = max(old, new, key=lambda kept: int(kept["access_count"] + kept["write_count"]))
@@ -410,8 +410,8 @@ def succession(
 def split_vectors(edit: Edit, had: Iterable[str], sets: VectorSets) -> tuple[list[str], list[str]]:
     """The stored names of the vectors that an edited memory keeps, and that its history keeps.
 
-    Vectors of the set beside come from the same words as stale ones, and are dropped with them.
-    Those of the passages of a text are as stale as that of the whole.
+    Vectors of the set beside come from the same words as stale ones and are dropped with them. The
+    vectors of passages are stale if that of the whole text is.
     """
     stay, gone = [], []
     for stored in had:
@@ -453,7 +453,7 @@ def check_vectors(
 
 
 def sound_vectors(blobs: Sequence[bytes]) -> list[bytes | None]:
-    """Vectors of one name, None for those that are not as `encode_vector` made most of them."""
+    """Vectors of one name, None for those that are not bytes of the most frequent length."""
     sizes = Counter(len(blob) for blob in blobs if type(blob) is bytes and blob)
     if len(sizes) == 1 and sizes.total() == len(blobs) and not next(iter(sizes)) % 2:
         return list(blobs)

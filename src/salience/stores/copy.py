@@ -1,6 +1,6 @@
 """Copying between stores: memories with their vectors, links, history and notes, and a check.
 
-And what is erased again in a copy, as it is erased in the original.
+It also repeats in a copy the erasures of the original.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ORIGIN = "1"  # of what is copied: the note on a namespace that is not complete
 _CHECKSUM_MODULUS = 1 << 128
 
 Progress = Callable[[str, int, int], None]
-"""Called with the step, how much of it is done, and how much there is."""
+"""Called with the step, how much of it is done, and the total."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,8 +46,8 @@ class Copied(Result):
 def copy(source: str, target: str, progress: Progress | None = None) -> tuple[Copied, ...]:
     """Copy all namespaces of a store to another, and compare the two.
 
-    Memories and events keep their order. If it is interrupted, another call continues it. What is
-    written to the source meanwhile may be missed; the comparison shows that.
+    Memories and events keep their order. Another call continues an interrupted copy. It may miss
+    what is written to the source meanwhile; the comparison shows that.
 
     Raises:
         StoreError: a namespace of the target holds memories of its own, or differs in the end.
@@ -74,9 +74,9 @@ def copy(source: str, target: str, progress: Progress | None = None) -> tuple[Co
 def erase_again(
     batch: Callable[[Sequence[operations.Op]], Sequence[Any]], known: Iterable[Tombstone]
 ) -> tuple[int, int]:
-    """Erase what is erased by tombstones that a store does not have, and give them to it.
+    """Repeat the erasures of tombstones that a store lacks, and add these to it.
 
-    The numbers of memories that were there, and of the erasures of users.
+    The result is the number of erased memories, and of erasures of users.
     """
     places = {tombstone.place for tombstone in batch([operations.Tombstones()])[0]}
     new = [tombstone for tombstone in known if tombstone.place not in places]
@@ -107,7 +107,7 @@ class _NamespaceCopy:
         self._report = report
 
     def run(self) -> tuple[Copied, Mapping[str, str]]:
-        """Copy what is missing, and compare the two; the figures and the notes of the source."""
+        """Copy what is missing and compare the two; return figures and notes of the source."""
         name = self._namespace
         drive(parts.begin(name, _ORIGIN), self._target.batch)
         expected, notes = self._copied()
@@ -136,7 +136,7 @@ class _NamespaceCopy:
 
 
 def _chunks(store: Store, source: parts.Outline) -> Iterator[tuple[list[parts.Part], int, int]]:
-    """The memories in the order they were first written, with the number done, and of all."""
+    """The memories in the order of first writing, with the number done, and the total."""
     former = drive(parts.former_vectors(source), store.batch)
     done, total = 0, len(source.rows)
     for chunk in parts.read_chunks(source, source.vector_names, former, store.batch):

@@ -1,4 +1,4 @@
-"""Checks of rows and their findings, the same in every store, and what is taken out."""
+"""Checks of rows and their findings, the same in every store, and the quarantine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REMAKE = "`salience reembed --missing` makes them"
 
 
 def stale_words(count: int, examples: Sequence[str]) -> Finding:
-    """Memories that are found by something else than their texts say."""
+    """Memories found by something other than their texts say."""
     problem = f"what {count:,} memories are found by is not that of their texts"
     remedy = f"{FIX} recomputes it from their texts"
     return Finding("words", problem, count, tuple(examples), remedy)
@@ -31,8 +31,8 @@ def stale_words(count: int, examples: Sequence[str]) -> Finding:
 class Quarantine:
     """Lines of JSON, one a row: when, why, the table, the namespace, and the values as found.
 
-    Bytes are in base64, and what is not UTF-8 in a text is escaped. The importer "quarantine" reads
-    the memories among them.
+    Bytes are in base64; text that is not UTF-8 is escaped. The importer "quarantine" reads the
+    memories among them.
     """
 
     def __init__(self, store: str) -> None:
@@ -79,7 +79,7 @@ def _as_json(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Problem:
-    """A finding, with what mends it, alone or in a transaction that the store begins."""
+    """A finding and how to mend it, alone or in a transaction that the store begins."""
 
     finding: Finding
     mend: Callable[..., object] | None = None
@@ -123,7 +123,7 @@ _KEYS = {
 
 
 class RowChecks(ABC):
-    """The checks of what rows belong to and are compared with, in the tables of all stores.
+    """The checks of what rows belong to and can be compared with, in the tables of all stores.
 
     A row is `t` in conditions, which are templates (see `tables.commands.FRAGMENTS`).
     """
@@ -163,9 +163,9 @@ class RowChecks(ABC):
                 yield Problem(finding, self.taking(table, where, (), "orphan"))
 
     def odd_dimensions(self) -> Iterator[Problem]:
-        """Vectors of another length than most of their name, so that they cannot be compared.
+        """Vectors with another length than most of their name, which cannot be compared.
 
-        Of lengths that equally many have, the largest is the right one.
+        If several lengths are equally frequent, the largest is the right one.
         """
         select = (
             f"SELECT t.$namespace, t.name, {self.vector_bytes}, count(*) FROM vectors t "

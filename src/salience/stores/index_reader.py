@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 class WorkerThread:
-    """One thread, started with the first work for it.
+    """One thread, started by its first work.
 
     Two threads are faster than one where NumPy does most of the work: in long loops it releases
     Python's global lock.
@@ -52,7 +52,7 @@ class WorkerThread:
         self._pool: ThreadPoolExecutor | None = None
 
     def start(self, work: Callable[[], T]) -> Callable[[], T]:
-        """Start some work; return a function that waits for its result, or raises its error."""
+        """Start some work; return a function that waits for its result or raises its error."""
         if self._pool is None:
             self._pool = ThreadPoolExecutor(1, "salience-worker")
         try:
@@ -70,7 +70,7 @@ class WorkerThread:
 _PARALLEL_SEARCH_MIN_ROWS = 300_000  # memories above which a second thread pays off
 
 _IndexRows = tuple[NamespaceIndex, Rows, slice | NDArray[np.intp]]
-"""An index, the rows that it holds of those asked for, and their places among these."""
+"""An index, the requested rows that it holds, and their places among the request."""
 
 
 _log = logging.getLogger(__name__)
@@ -83,7 +83,7 @@ def index_bytes() -> int:
     """The bytes that the indexes of a process may take, by `SALIENCE_INDEX_BYTES`.
 
     Raises:
-        InvalidInput: that is no whole number above 0.
+        InvalidInput: that is not a whole number above 0.
     """
     value = os.environ.get("SALIENCE_INDEX_BYTES", "").strip()
     if not value:
@@ -109,7 +109,7 @@ class IndexBudget:
         self._lock = threading.Lock()
 
     def join(self, reader: IndexReader) -> None:
-        """Count the indexes of a store, as long as there is one."""
+        """Count the indexes of a store, as long as it exists."""
         self.limit = index_bytes()
         with self._lock:
             self._readers.add(reader)
@@ -122,7 +122,7 @@ class IndexBudget:
     def make_room(self, own: IndexReader, kept: str) -> None:
         """Drop the indexes used longest ago while all together are too large.
 
-        One of `own` stays, and those of stores that are being read by other threads.
+        One of `own` stays, and so do those of stores that other threads are reading.
         """
         if self.nbytes <= self.limit:
             return
@@ -189,7 +189,7 @@ class IndexReader(ABC):
         INDEX_BUDGET.make_room(self, namespace)
 
     def _use(self, namespace: str) -> None:
-        """Note that an index is used; the one before has grown by what its searches have made."""
+        """Note that an index is used, and the size of the one before, which may have grown."""
         before = next(reversed(self._indexes))
         if before != namespace and before in self._sizes:
             self._measure(before)
@@ -209,12 +209,12 @@ class IndexReader(ABC):
         self._sizes[namespace] = size
 
     def spare(self, kept: str | None = None) -> tuple[int, str] | None:
-        """The last use of the index that gives way next, and its namespace; None if none may."""
+        """The last use of the index to drop next, and its namespace; None if there is none."""
         oldest = next((name for name in self._indexes if self._may_go(name, kept)), None)
         return None if oldest is None else (self._used[oldest], oldest)
 
     def _may_go(self, namespace: str, kept: str | None) -> bool:
-        """Test whether an index may give way."""
+        """Test whether an index may be dropped."""
         return namespace != kept
 
     def give_up(self, namespace: str) -> None:
@@ -298,11 +298,11 @@ class IndexReader(ABC):
 
 
 _Parts = Sequence[tuple[Any, slice | NDArray[np.intp]]]
-"""The answers of indexes about rows, with their places among all that were asked about."""
+"""The answers of indexes about rows, with the places of these in the request."""
 
 
 def _joined(op: Any, parts: _Parts) -> Any:
-    """One answer out of several, with nothing about the rows that are in no part."""
+    """One answer out of several, empty for rows that are in no part."""
     size = len(op.rows)
     if isinstance(op, operations.FetchColumns):
         columns: dict[str, ColumnData] = {}
@@ -420,7 +420,7 @@ def _best_of_all(
     indexes: Sequence[NamespaceIndex],
     depth: int | None,
 ) -> list[_Found]:
-    """The best of several indexes together, of which each has found its own best."""
+    """The best of several indexes together, each of which has found its own best."""
     if depth is None or len(parts) == 1:
         return parts
     ends = np.cumsum([len(own) for own, _ in parts])
@@ -448,7 +448,7 @@ def _union(
     at: int,
     searches: Sequence[Sequence[Sequence[_Found]]],
 ) -> NDArray[np.int64]:
-    """The ordinals of all that was found in an index, ascending, and of the rows asked for."""
+    """The ordinals of everything found in an index and of the requested rows, ascending."""
     parts = [found[at][0] for search in searches for found in search]
     if op.rows is not None:
         parts.append(np.sort(index.table.ordinals(op.rows[index.table.contains(op.rows)])))

@@ -23,10 +23,10 @@ class Changes:
 
 
 class IndexVersion(NamedTuple):
-    """The state of the records, as an index has to follow it.
+    """The state of the records that an index must follow.
 
-    `epoch` changes with every change that an index has to read. Accesses by this process are none
-    of these, as it counts them itself; `seq` is the change the feed is at, with them.
+    `epoch` changes with every change that an index must read. Accesses by this process are not
+    among them, as the index counts them itself; `seq` is the change the feed is at, with them.
     """
 
     epoch: int
@@ -46,8 +46,8 @@ class ChangeFeed(Protocol):
         """Chunks of the memories (those of `rows`, or all): `row` and the columns named.
 
         Names are fields, `metadata.<key>`, `sequence`, `features` (float32 bytes) and
-        `terms.<field>` (uint64 bytes). Memories that are damaged are in none of these columns, and
-        `damaged` has their rows, each with its id where that is named.
+        `terms.<field>` (uint64 bytes). These columns leave out damaged memories; `damaged` has
+        their rows, each with its id if ids are named.
         """
         ...
 

@@ -31,7 +31,7 @@ _OBJECTS = ("text", "list", "json")
 class NumberColumn(Part):
     """Numbers and times (seconds) as float64, NaN where there is none.
 
-    There is an array from the first number on.
+    The array exists from the first number on.
     """
 
     SAVED = ("_values", "_unset")
@@ -59,7 +59,7 @@ class NumberColumn(Part):
         self._values.view[ordinal] = np.nan if value in (math.inf, -math.inf) else value
 
     def change(self, ordinals: NDArray[Any], by: np.ufunc, value: float) -> None:
-        """Make the numbers of some memories those of a function of each and a value."""
+        """Set the numbers of some memories to a function of each and a value."""
         if self._unset:
             self._make_array()
         self._values.view[ordinals] = by(self._values.view[ordinals], value)
@@ -114,7 +114,7 @@ class NumberColumn(Part):
 class TimesColumn(Part):
     """The latest access times, newest first, shape (memories, ACCESSES_KEPT), padded with NaN.
 
-    A memory that was never accessed takes no room for them.
+    A memory that was never accessed takes no room.
     """
 
     SAVED = ("_places", "_times")
@@ -184,7 +184,7 @@ class TimesColumn(Part):
 class CodedColumn(Part):
     """Any values as int32 codes, the places of each value in the list of distinct ones.
 
-    What a snapshot holds of these is read when it is first asked for: many columns never are.
+    The values of a snapshot are read on first use: many columns are never used.
     """
 
     SAVED = ("_codes", "_json")
@@ -225,7 +225,7 @@ class CodedColumn(Part):
         self._codes.extend(codes)
 
     def _equal_as_they_are(self, values: Sequence[Any]) -> bool:
-        """Test whether values are equal for filters just where they are in Python (not 1, True)."""
+        """Test whether filters and Python agree on which values are equal (not on 1 and True)."""
         kinds = set(map(type, values))
         if kinds == {tuple}:  # of texts, as in most lists
             return set(map(type, chain.from_iterable(values))) <= {str}
@@ -235,7 +235,7 @@ class CodedColumn(Part):
         self._codes.view[ordinal] = self._coded(value)
 
     def _coded(self, value: Any, key: Hashable = None) -> int:
-        """The code of a value, which its `equality_key` may come with."""
+        """The code of a value; its `equality_key` may be given."""
         key = equality_key(value) if key is None else key
         code = self._code_of.get(key)
         if code is None:
@@ -279,7 +279,7 @@ class CodedColumn(Part):
         return self._satisfying(codes, lambda value: satisfies(operator, value, operand))
 
     def _satisfying(self, codes: NDArray[np.int32], test: Callable[[Any], bool]) -> Mask:
-        """True for each code whose value passes a test, which is asked once of each that occurs."""
+        """True for each code whose value passes a test, run once for each value that occurs."""
         if len(codes) >= len(self.distinct):
             return np.array([test(value) for value in self.distinct], dtype=bool)[codes]
         unique, places = np.unique(codes, return_inverse=True)

@@ -1,4 +1,4 @@
-"""All links of a namespace as arrays, for searches that follow those of many memories."""
+"""All links of a namespace as arrays, for searches that follow links of many memories."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ StoredEdge = tuple[str, str, float, str]
 
 
 class EdgeTable:
-    """The links whose ends are both there, by ordinal."""
+    """The links whose ends both exist, by ordinal."""
 
     def __init__(self, links: Sequence[StoredEdge], ordinal_of: Mapping[str, int]) -> None:
         """`ordinal_of` gives the ordinal of each memory by its id."""
@@ -32,7 +32,7 @@ class EdgeTable:
         self._counts = self._counted()
 
     def _counted(self) -> NDArray[np.intp]:
-        """The number of links from and to each memory, up to the last one that has any."""
+        """The number of links from and to each memory, up to the last one with a link."""
         return np.bincount(np.append(self._edges.source, self._edges.target))
 
     def count(self, ordinals: NDArray[np.int64]) -> int:
@@ -40,7 +40,7 @@ class EdgeTable:
         return int(self._counts[ordinals[ordinals < len(self._counts)]].sum())
 
     def lacks(self, ids: Iterable[str]) -> bool:
-        """Test whether a link has an end of one of these ids, which was not there."""
+        """Test whether a link left out earlier has one of these ids as an end."""
         return not self._missing.isdisjoint(ids)
 
     def relink(
@@ -56,7 +56,7 @@ class EdgeTable:
         self._counts = self._counted()
 
     def between(self, ordinals: NDArray[np.int64], passing: NDArray[np.bool_], rows: Rows) -> Edges:
-        """The links from and to some memories, both ends of which pass, by the rows of both."""
+        """The links from and to some memories where both ends pass, by the rows of both."""
         selected = np.zeros(len(passing), dtype=bool)
         selected[ordinals] = True
         source, target = self._edges.source, self._edges.target

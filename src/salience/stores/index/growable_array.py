@@ -20,7 +20,7 @@ class GrowableArray:
 
     @classmethod
     def over(cls, data: NDArray[Any], size: int) -> GrowableArray:
-        """An array over memory that is there; its first `size` elements are in use."""
+        """An array over existing memory; its first `size` elements are in use."""
         array = cls.__new__(cls)
         array._data, array.view = data, data[:size]
         return array

@@ -57,13 +57,13 @@ _RELOAD_DEAD_ROWS = 1_000  # unless they are no more than this
 _MAX_COUNTED_TURNS = 64  # that come or go at once, up to which speakers are not recounted
 _BYTES_OF_TABLE, _BYTES_OF_MEMORY = 30_000, 300  # of objects, as tracemalloc counts them
 MANY_LINKS = 500
-"""Links of some memories above which all links are kept and looked through."""
+"""The number of links of some memories above which all links are kept and searched."""
 _MAX_CHANGED_SHARE = 0.1  # of a column of links; beyond it the column is recomputed
 _TOKEN_BUFFER_ROWS = 1 << 18  # memories whose words are buffered before they become postings
 
 
 class MemoryTable(Part):
-    """The memories of a namespace as columns, and structures worked out from these.
+    """The memories of a namespace as columns, and structures computed from these.
 
     Arrays are by ordinal. A structure is kept until a change makes it wrong.
     """
@@ -80,7 +80,7 @@ class MemoryTable(Part):
         self._feed = feed
         self._loaded_at_once = tuple(dict.fromkeys((*_ALWAYS_LOADED, *columns)))
         self.placed: Mapping[str, int] | None = None
-        """The places of rows by id, where these are not in the order of their numbers."""
+        """The places of rows by id, if they are not in the order of their numbers."""
         self._clear()
 
     def _clear(self) -> None:
@@ -140,7 +140,7 @@ class MemoryTable(Part):
             raise
 
     def compacted(self) -> MemoryTable:
-        """A table of the living memories, which has nothing of those that are gone."""
+        """A table of the living memories, without anything of those that are gone."""
         table = MemoryTable(self._feed, self.namespace, self._loaded_at_once)
         living = np.flatnonzero(self.alive)
         table.seq, table.embedder, table.ids = self.seq, self.embedder, self.ids_at(living)
@@ -178,7 +178,7 @@ class MemoryTable(Part):
         return loads_all
 
     def _update(self, changes: Changes, until: int) -> None:
-        """Apply changes to what is here."""
+        """Apply changes to what is loaded."""
         first = len(self)
         removed = self._remove(changes.removed)
         self._patch(changes.patched)
@@ -279,9 +279,9 @@ class MemoryTable(Part):
         self.embedder = stored if self.embedder in (None, stored) else ""
 
     def _vector_bytes(self, name: str, blobs: Sequence[bytes | None]) -> int | None:
-        """The length of the vectors that living memories have; of passages, that of contents.
+        """The length of the vectors of living memories; for passages, that of contents.
 
-        Before there are any, that of most.
+        Before there are any, the most frequent length.
         """
         vectors = self.vectors.get("content" if is_vector_name(name) else name)
         if vectors is None or not vectors.any_of(self.alive):
@@ -351,7 +351,7 @@ class MemoryTable(Part):
         self.sessions.update(turns, sessions.codes[removed].tolist())
 
     def touch(self, rows: Rows, at: float) -> None:
-        """Count an access of rows before the feed does, which brings it once it is written."""
+        """Count an access of rows at once; the feed brings it only after it is written."""
         self._last_masks = []  # a filter may compare accesses
         counts, last = self.loaded.get("access_count"), self.loaded.get("last_accessed")
         times = self.loaded.get("accesses")
@@ -383,7 +383,7 @@ class MemoryTable(Part):
 
     @property
     def places(self) -> Rows:
-        """The place of each ordinal: the newest row has the last. That of a row never changes."""
+        """The place of each ordinal, the newest row last. The place of a row never changes."""
         if self.placed is None:
             return self.rows
         new = self.ids[len(self._placed) :]
@@ -423,7 +423,7 @@ class MemoryTable(Part):
     def ordinals(self, rows: Rows) -> Ordinals:
         """The ordinal of each row, -1 where it is not (or no longer) here.
 
-        The operations of a search are about the same rows, so the last answer is kept.
+        It keeps the last answer: the operations of a search are about the same rows.
         """
         if self._last_ordinals is not None and self._last_ordinals[0] is rows:
             return self._last_ordinals[1]
@@ -454,14 +454,14 @@ class MemoryTable(Part):
 
     @property
     def loaded_columns(self) -> tuple[str, ...]:
-        """The columns that the feed is asked for of new memories, besides their vectors."""
+        """The columns to ask the feed for when memories are new, besides their vectors."""
         lexical = (f"terms.{name}" for name in LEXICAL)
         passages = ("passages", "terms.passages")
         return ("id", "sequence", "features", *lexical, *passages, *self.loaded)
 
     @property
     def patchable_columns(self) -> tuple[str, ...]:
-        """The columns that the feed is asked for of changed memories."""
+        """The columns to ask the feed for when memories have changed."""
         return tuple(name for name in self.loaded if _is_patchable(name))
 
     def column(self, name: str, beside: Sequence[str] = ()) -> Column:
@@ -538,7 +538,7 @@ class MemoryTable(Part):
         return index
 
     def route_scores(self, query: Query) -> dict[Route, Floats]:
-        """Scores of all memories by route, to be filled in; kept for the last query."""
+        """Scores of all memories by route, filled in by routes; kept for the last query."""
         if self._last_scores[0] is not query:
             self._last_scores = (query, {})
         return self._last_scores[1]
@@ -576,9 +576,9 @@ class MemoryTable(Part):
         return self._edges
 
     def has_many_links(self, ordinals: Ordinals) -> bool:
-        """Test whether memories have so many links that all links are looked through.
+        """Test whether memories have so many links that all links should be searched.
 
-        Of few memories that is known only once all links are here.
+        For few memories the answer is known only once all links are here.
         """
         many = len(ordinals) > MANY_LINKS
         return many or (self._edges is not None and self._edges.count(ordinals) > MANY_LINKS)
@@ -609,7 +609,7 @@ class MemoryTable(Part):
         return self.rows.copy() if mask is None else self.rows[mask]
 
     def passing_at(self, ordinals: NDArray[Any], where: Filter | None) -> NDArray[np.bool_]:
-        """True for each ordinal that is alive and passes a filter; no others are looked at."""
+        """True for each ordinal that is alive and passes a filter; it looks at no others."""
         passing = self.alive[ordinals]
         return (
             passing
@@ -652,8 +652,8 @@ class MemoryTable(Part):
     def mask(self, where: Filter | None) -> NDArray[np.bool_] | None:
         """True for each ordinal that is alive and passes the filter; None when all do.
 
-        The operations of a search have one filter, or that and a narrower one, so the last two
-        answers are kept.
+        It keeps the last two answers: the operations of a search have one filter, or that and a
+        narrower one.
         """
         for condition, mask in self._last_masks:
             if condition is where:

@@ -112,7 +112,7 @@ class NamespaceIndex:
     def _term_weights(
         self, words: Lexical, op: Collect, ordinals: Ordinals
     ) -> dict[str, ColumnData]:
-        """The weights of the terms that memories hold, and of all terms, as far as asked for."""
+        """The weights of the terms that memories hold, and of all terms, as far as requested."""
         table, terms = self.table, len(op.query.reading.terms)
         occurrences, idf = table.words.occurrences(words, op.query.reading, table.alive)
         columns: dict[str, ColumnData] = {}
@@ -259,7 +259,7 @@ class NamespaceIndex:
         where: Filter | None,
         read: Callable[[Sequence[str] | None], Sequence[StoredEdge]],
     ) -> Edges | None:
-        """The links from and to rows, if these are so many that all links are looked through.
+        """The links from and to rows, if they are so many that all links should be searched.
 
         `read` is that of `MemoryTable.edges`. Both ends are memories that pass the filter.
         """

@@ -1,7 +1,7 @@
 """Unit vectors in fewer bits: sweeps that find those worth an exact comparison.
 
-Signs: in how many dimensions the sign of a vector differs from the query's. 64 dimensions make a
-word, and signs are kept word by word, to be read in one sweep over all vectors.
+Signs: the number of dimensions in which the sign of a vector differs from the query's. 64
+dimensions make a word. Signs are stored word by word, for one sweep over all vectors.
 
 Bytes: a vector x is about s c, with whole numbers c from -127 to 127 and s = max |x_i| / 127. For a
 query q, which is about t u,
@@ -87,7 +87,7 @@ class VectorSigns(Part):
 
 
 class VectorBytes(Part):
-    """The bytes of a growing list of vectors, which kernels alone compare."""
+    """The bytes of a growing list of vectors, which only kernels compare."""
 
     SAVED = ("_bytes", "_bounds")
     ONLY_GROWS = True

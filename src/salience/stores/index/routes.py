@@ -144,7 +144,7 @@ class TrigramSearch(DenseSearch[Trigram]):
 
 
 class ExactMatchSearch(DenseSearch[ExactMatch]):
-    """1 for a memory with a field that is what the query is or names."""
+    """1 for a memory with a field equal to the query or to a name in it."""
 
     def scores(self, table: MemoryTable, route: ExactMatch, query: Query) -> Floats:
         """See `DenseSearch.scores`."""
@@ -210,7 +210,7 @@ def _with_passages(
     depth: int | None,
     mask: Mask | None,
 ) -> tuple[Ordinals, Floats]:
-    """The nearest memories, of which a long one is as near as the nearest of its passages."""
+    """The nearest memories; a long one is as near as its nearest passage."""
     best = _best_cosines(table, query)
     if best is None:
         return ordinals, scores
@@ -237,7 +237,7 @@ def _best_cosines(table: MemoryTable, query: Embedding) -> Floats | None:
 
 
 def _comparable_vectors(table: MemoryTable, route: Vector, query: Query) -> VectorIndex | None:
-    """The vectors that the query's is compared with; None where no memory alive has one."""
+    """The vectors to compare the query's with; None where no memory alive has one."""
     vectors = table.vectors.get(route.vector)
     if vectors is None or query.vector is None:
         return vectors
@@ -346,5 +346,5 @@ SEARCHES = _Searches(
 
 
 def register(route_class: type[R], search: RouteSearch[R]) -> None:
-    """Answer routes of a class, and of its subclasses that have none of their own, by `search`."""
+    """Let `search` answer routes of a class, and of subclasses that have none of their own."""
     SEARCHES[route_class] = search

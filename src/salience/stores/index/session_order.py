@@ -83,9 +83,9 @@ class SessionOrder(Part):
             self._set(turns, members[turns.alive[members]])
 
     def _append(self, turns: Turns, turn: int) -> bool:
-        """Add a turn behind the last one of its session, if the others stay as they are.
+        """Add a turn behind the last one of its session, if this leaves the others unchanged.
 
-        They do not if it belongs before the last one, or if it is the second voice beside one that
+        It does not if the turn belongs before the last one, or is a second voice beside one that
         has had several turns: then all of these get neighbors.
         """
         session = turns.sessions[turn]
@@ -164,7 +164,7 @@ class SessionOrder(Part):
 
 
 def _next_of_kind(chain: NDArray[np.int32], ordinal: int, kinds: NDArray[np.int32]) -> int:
-    """The next ordinal along a chain of neighbors that is of the same kind, -1 for none."""
+    """The next ordinal of the same kind along a chain of neighbors, -1 for none."""
     other = int(chain[ordinal])
     while other >= 0 and kinds[other] != kinds[ordinal]:
         other = int(chain[other])

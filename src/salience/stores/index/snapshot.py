@@ -1,10 +1,9 @@
-"""A snapshot of an index: its arrays in one file, which whoever opens it reads in one sweep.
+"""A snapshot of an index: its arrays in one file, which a process reads in one sweep.
 
-They are copied: where a file is mapped, somebody who cuts it short ends the process. The file has
-the arrays one after the other, each on pages of its own and with unwritten room behind it, so that
-what is added to an array takes new pages and copies nothing. Behind them are a header (JSON: whose
-index this is, dtype, shape, place and checksum of each array, and all that is not an array) and the
-digest of that.
+It copies them: if somebody truncates a mapped file, the process ends. The file has the arrays one
+after the other, each on pages of its own with unwritten room behind it: additions to an array take
+new pages and copy nothing. Behind them are a header (JSON: whose index this is, dtype, shape, place
+and checksum of each array, and all that is not an array) and its digest.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ import numpy as np
 from salience.stores.index.growable_array import GrowableArray
 
 FORMAT = 4
-"""The number of this layout, and of all that the parts of an index save in it."""
+"""The number of this layout, and of everything that the parts of an index save in it."""
 _TRAILER = Struct("<8sQQ16s")  # the magic, the place and the size of the header, its digest
 _MAGIC = b"salience"
 _PAGE_BYTES = 4_096
@@ -34,11 +33,11 @@ _Arrays = list[GrowableArray]
 
 
 class Part:
-    """A part of an index that a snapshot holds, and that a new process makes out of it.
+    """A part of an index that a snapshot holds, and that a new process makes from it.
 
-    `SAVED` names the attributes that are saved, `GIVEN` those among them that the class is called
-    with. If it `ONLY_GROWS`, elements of its arrays are never set again, so that a snapshot may be
-    written while others come.
+    `SAVED` names the saved attributes, `GIVEN` those among them that the class is called with. If
+    it `ONLY_GROWS`, elements of its arrays never change, and a snapshot may be written while others
+    come.
     """
 
     SAVED: ClassVar[tuple[str, ...]] = ()
@@ -57,7 +56,7 @@ class Part:
 
     @classmethod
     def of(cls, saved: Mapping[str, Any], arrays: _Arrays, before: object) -> Part:
-        """The part that was saved; `before` is what stands in its place, if that is of its kind."""
+        """The saved part; `before` is what stands in its place, if it is of its kind."""
         kind = cls._kinds[saved["kind"]]
         attributes = saved["attributes"]
         if attributes.keys() != set(kind.SAVED):
@@ -92,7 +91,7 @@ class Saved(NamedTuple):
         return sum(array.nbytes for array in self.arrays)
 
     def restore(self, part: Part) -> None:
-        """Make a part the one that was saved."""
+        """Make a part the saved one."""
         Part.of(self.tree, self.arrays, part)
 
 
@@ -132,7 +131,7 @@ def _restored(saved: Mapping[str, Any], arrays: _Arrays, before: Any) -> Any:
 
 
 def write(file: BinaryIO, saved: Saved, about: Sequence[Any]) -> str:
-    """Write a snapshot; `about` says whose it is. Return the digest of all that it says."""
+    """Write a snapshot; `about` says whose it is. Return the digest of its header."""
     at, places = 0, []
     for array in saved.arrays:
         values = np.ascontiguousarray(array.view)
@@ -157,10 +156,10 @@ def _digest(header: bytes) -> bytes:
 
 
 class SnapshotFile:
-    """A snapshot in an open file, the header of which was found to be sound.
+    """A snapshot in an open file, with a sound header.
 
     Raises:
-        ValueError: it is none, or not all of it.
+        ValueError: it is not a snapshot, or not a complete one.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -210,5 +209,5 @@ class SnapshotFile:
         return Saved(self.tree, arrays)
 
     def attribute(self, name: str) -> Any:
-        """A value that the index itself has saved under a name, if that is not an array."""
+        """A value that the index itself saved under a name, if it is not an array."""
         return self.tree["attributes"][name]["json"]

@@ -37,7 +37,7 @@ class SpeakerCounts:
         self._counted: Speakers | None = None
 
     def change(self, first: int, removed: Ordinals, alive: NDArray[np.bool_]) -> None:
-        """Count the new ordinals from `first` on, and those removed no more."""
+        """Count the new ordinals from `first` on, and no longer those removed."""
         self._counted = None
         codes, sessions = self._speakers.codes, self._sessions.codes
         self._turns.update(codes[first:].tolist())

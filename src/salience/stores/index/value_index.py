@@ -1,4 +1,4 @@
-"""The distinct values of a text column: which equal a query, and how similar they are to it."""
+"""The distinct values of a text column: those equal to a query, and their similarity to it."""
 
 from __future__ import annotations
 

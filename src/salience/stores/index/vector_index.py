@@ -18,9 +18,9 @@ from salience.stores.index.quantization import VectorBytes, VectorSigns
 from salience.stores.index.snapshot import Part
 
 EXACT_BELOW = 20_000
-"""Vectors up to which none is left out for its signs."""
+"""The number of vectors up to which signs leave none out."""
 SIGNS_FROM = 4_096
-"""Vectors above which duplicates are looked for by their signs."""
+"""The number of vectors above which signs find duplicates."""
 _DEVIATIONS = 8.0
 _SURE_DEPTH = 200  # the ranks down to which as few as can be are to be missed
 _SIGN_ROWS_PER_HIT = 64  # rows that the sweep over signs keeps for each of these,
@@ -40,7 +40,7 @@ _Likely = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float32]]
 
 
 class _Compared:
-    """The exact cosines of vectors with a query, each computed when it is first asked for."""
+    """The exact cosines of vectors with a query, each computed on first use."""
 
     def __init__(self, query: Embedding, matrix: NDArray[np.float32]) -> None:
         self.query = query
@@ -64,8 +64,8 @@ class _Compared:
     ) -> NDArray[np.int64] | None:
         """The places of the `depth` nearest, and of those as near as the last.
 
-        `reduced` are the bytes and signs by which a kernel leaves out most; None where NumPy has to
-        find the nearest.
+        With the bytes and signs `reduced` a kernel leaves out most. The result is None where NumPy
+        has to find the nearest.
         """
         places, values = np.empty(len(self._matrix), dtype=np.int64), np.empty(len(self._matrix))
         arguments = (self._matrix, on_grid(self.query), allowed, depth, *reduced)
@@ -136,7 +136,7 @@ class VectorIndex(Part):
         return values
 
     def _compared(self, query: Embedding) -> _Compared:
-        """The cosines with a query; those with the last one are kept."""
+        """The cosines with a query; it keeps those with the last one."""
         if self._last is None or self._last.query is not query:
             self._last = _Compared(query, self._matrix.view)
         return self._last
@@ -211,7 +211,7 @@ class VectorIndex(Part):
         return places[similar >= bound - 2.0 * NOISE]
 
     def _reduced(self, form: Reduced) -> Reduced:
-        """A reduced form of the vectors, with those that have come since it was last read."""
+        """A reduced form of the vectors, with those added since it was last read."""
         form.extend(self._matrix.view[len(form) :])
         return form
 
@@ -220,8 +220,8 @@ class VectorIndex(Part):
     ) -> list[tuple[int, float] | None]:
         """For each query the memory of the largest cosine (the first of equals), and that cosine.
 
-        None where no memory that passes reaches `least`. Of many vectors, those are compared whose
-        signs differ in no more places than they can at that cosine.
+        None where no memory that passes reaches `least`. Of many vectors, it compares only those
+        whose signs differ in no more places than they can at that cosine.
         """
         near = [self._alike_by_signs(query, least, passing) for query in queries]
         unknown = [number for number, places in enumerate(near) if places is None]
@@ -234,7 +234,7 @@ class VectorIndex(Part):
     def _alike_by_signs(
         self, query: Embedding, least: float, passing: Passing | None
     ) -> NDArray[np.intp] | None:
-        """The places that may have a cosine of `least`; None if too few can be left out."""
+        """The places that may have a cosine of `least`; None if this would leave out too few."""
         size = len(self._ordinals)
         if size <= SIGNS_FROM:
             return None
@@ -292,7 +292,7 @@ class VectorIndex(Part):
         bounds: NDArray[np.float32],
         likely: Sequence[_Likely],
     ) -> list[tuple[int, float] | None]:
-        """The first of the largest exact cosines for each query, of those not below its bound."""
+        """The first of the largest exact cosines for each query, among those within its bound."""
         matches: list[tuple[int, float] | None] = [None] * len(queries)
         if not likely:
             return matches
@@ -327,7 +327,7 @@ def most_differing_signs(query: Embedding, least: float) -> float:
 def _radius(distances: NDArray[Any], rows: int, largest: int) -> int:
     """The least distance that more than `rows` distances do not exceed, at most `largest`.
 
-    The search starts at that of a sample, as each count takes a sweep over all distances.
+    It starts from that of a sample, as each count takes a sweep over all distances.
     """
     rank = rows // _RADIUS_SAMPLE_STEP
     bound = min(int(np.partition(distances[::_RADIUS_SAMPLE_STEP], rank)[rank]), largest)

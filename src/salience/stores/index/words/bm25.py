@@ -25,8 +25,8 @@ from salience.stores.index.words.postings import WINDOW, Hits, Postings
 class WholeNamespace:
     """Figures of a namespace of which only some memories are at hand.
 
-    `documents` are its memories as `documents` counts them, `words` those of each field together,
-    `frequencies` the memories that hold each term of a query, in whatever field.
+    `documents` counts its memories as `documents` does, `words` the words of each field together,
+    `frequencies` the memories that hold each term of a query, in any field.
     """
 
     living: int
@@ -46,7 +46,7 @@ class Lengths:
     frequencies: Mapping[int, int] | None = None  # of the whole namespace, if not all is at hand
 
     def mean(self, passages: bool) -> float:
-        """The words of a memory alive, on average; with `passages` a long one counts as several."""
+        """The average words of a memory alive; with `passages`, a long one counts as several."""
         count = self.documents if passages else self.living
         return self.total / count if count else 0.0
 
@@ -77,8 +77,8 @@ class WordScores:
     """The score of every memory of a namespace by ordinal, zero where no term counts for it.
 
     `occurrences` are those behind the scores, `idf` the weight of each term. `passages` are the
-    scores of passages by number, None if there are none or the route does not ask for them, and
-    `terms` those that they were scored by.
+    scores of passages by number, None if there are none or the route does not ask for them; `terms`
+    are the terms of these scores.
     """
 
     scores: Floats
@@ -243,9 +243,9 @@ def find_occurrences(
     terms: Sequence[Term],
     alive: NDArray[np.bool_] | None,
 ) -> Occurrences:
-    """The occurrences of the terms in the fields, those of all forms and fields of one added up.
+    """The occurrences of the terms in the fields, added up over all forms and fields of each.
 
-    Dead memories are left out first, so that they do not change the order of the sums either.
+    It leaves out dead memories first, so they do not change the order of the sums either.
     """
     if not weights:
         return Occurrences.joined(())

@@ -33,9 +33,9 @@ def with_passages(
     lengths: Lengths,
     passages: PassageTable,
 ) -> WordScores:
-    """The scores, a long memory's own words counting as those of its best passage if that is more.
+    """The scores, with the best passage in place of a long memory's own words if that is more.
 
-    What the turns around it add stays as it is.
+    What the turns around it add stays the same.
     """
     if not len(passages):
         return replace(scored, terms=terms)
@@ -199,7 +199,7 @@ class PassageTable(Part):
 
 
 class PassageVectors(Part):
-    """The unit vectors of passages, all of which are compared."""
+    """The unit vectors of passages; a search compares all of them."""
 
     SAVED = ("dimensions", "_matrix", "_numbers")
     GIVEN = ("dimensions",)

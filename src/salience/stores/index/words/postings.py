@@ -1,9 +1,8 @@
 """Postings: which memories hold which term how often, as immutable segments of sorted arrays.
 
-A field's postings are a few segments over ascending ranges of ordinals. A segment is built with
-one sort of (term, ordinal) keys; small ones are merged as more arrive, so that there are never more
-than a handful. The memories added last are kept beside them (`RecentPostings`), until they have
-words enough for a segment.
+A field's postings are a few segments over ascending ranges of ordinals. One sort of (term, ordinal)
+keys builds a segment. Small segments are merged as more arrive: there are never more than a
+handful. `RecentPostings` holds the memories added last, until they have enough words for a segment.
 """
 
 from __future__ import annotations
@@ -219,7 +218,7 @@ class Postings(Part):
         return postings
 
     def _has_room(self, words: int, last: int) -> bool:
-        """Test whether memories up to an ordinal, with so many words, need no segment yet."""
+        """Test whether memories up to an ordinal, with this many words, need no segment yet."""
         recent = self._recent
         if recent.memories and last - recent.memories[0][0] >= _MAX_MERGED_MEMORIES:
             return False
@@ -283,7 +282,7 @@ class Postings(Part):
         return np.concatenate([*parts, np.array(recent, dtype=np.int64)])
 
     def occur(self, terms: U64, alive: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """True for each term that a memory alive holds, of those that `alive` reaches to."""
+        """True for each term that a memory alive holds, up to the end of `alive`."""
         occurs = np.zeros(len(terms), dtype=bool)
         for segment in self._segments:
             here = alive[segment.first : segment.first + segment.size]

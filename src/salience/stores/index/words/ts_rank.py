@@ -36,7 +36,7 @@ def ts_rank(
 ) -> WordScores:
     """ts_rank as `Lexical` defines it, over the memories alive.
 
-    `neighbors` and `term_weights` have no part in it.
+    It ignores `neighbors` and `term_weights`.
     """
     weights = {name: weight for name, weight in route.fields if name in fields}
     size, living = len(alive), alive if lengths.living < len(alive) else None
