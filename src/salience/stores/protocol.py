@@ -38,5 +38,5 @@ class PreviewedStore(Protocol):
     """A store that can be searched as it would be after a cut-over to another embedder."""
 
     def preview(self) -> Store:
-        """A store that searches the vectors beside those that are searched here, for reading."""
+        """A store for reading that searches the vectors beside those searched here."""
         ...

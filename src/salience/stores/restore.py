@@ -1,4 +1,4 @@
-"""Putting a backup in the place of a store, without what was erased there since it was made."""
+"""Putting a backup in the place of a store, without what was erased there since the backup."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def restore_file(
 ) -> Backup:
     """Put a copy of a backup at a path, checked; the backup stays as it is.
 
-    Of the store that it replaces it takes over the tombstones, and what these say to be erased is
-    erased from the copy before that appears; not so `with_erased`, which brings all of it back.
+    It takes over the tombstones of the store that it replaces, and erases what they name from the
+    copy before it appears; `with_erased` brings all of that back instead.
 
     Raises:
-        InvalidInput: there is a file already, and `overwrite` is not given; or all of the backup
-            was erased since, and nothing says whether to bring it back.
-        StoreError: the backup is none or damaged, or somebody has the file of the path open.
+        InvalidInput: the file exists and `overwrite` is not given; or all of the backup was erased
+            since, and nothing says whether to bring it back.
+        StoreError: it is not a backup, or is damaged, or somebody has the file of the path open.
     """
     check_target(Path(path).absolute(), overwrite)
     if file_identity(path) is not None and file_identity(path) == file_identity(backup):
@@ -109,9 +109,9 @@ def _known(path: str) -> tuple[list[Tombstone], str]:
 
 
 def _erase_again(path: str, known: Sequence[Tombstone]) -> tuple[int, int, bool]:
-    """Erase again what is erased by tombstones, as thoroughly as any erasure before.
+    """Repeat the erasures of tombstones, as thoroughly as the first time.
 
-    The numbers of memories and of erasures of users, and whether any memory is left.
+    The result: the numbers of memories and of erasures of users, and whether any memory is left.
     """
     store = EmbeddedStore(SqliteRecords(path))
     try:
@@ -125,7 +125,7 @@ def _erase_again(path: str, known: Sequence[Tombstone]) -> tuple[int, int, bool]
 
 
 def _read_tombstones(db: sqlite3.Connection) -> list[Tombstone]:
-    """All tombstones of a file that are not damaged; none of one with an older schema."""
+    """All undamaged tombstones of a file; none if its schema is older."""
     columns = {name for _, name, *_ in db.execute("PRAGMA table_info(erasures)")}
     names = [name for name in Tombstone._fields if name in columns]
     if not names:

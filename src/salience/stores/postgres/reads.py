@@ -49,7 +49,7 @@ def _record_of(namespace: str, stored: dict[str, Any]) -> MemoryRecord:
 
 
 class StoreReader(TableReader):
-    """Answers about stored values; `pending` are accesses that are not written yet."""
+    """Answers about stored values; `pending` are accesses not written yet."""
 
     _row_ids: RowIds
 
@@ -194,7 +194,7 @@ class StoreReader(TableReader):
     def _nearest_by_page(
         self, op: operations.NearestVectors, stored: str, send: Send
     ) -> list[tuple[int, float] | None]:
-        """Compare many vectors with all, which are read once, page by page."""
+        """Compare many vectors with all others, read once, page by page."""
         best: list[tuple[int, float] | None] = [None] * len(op.vectors)
         queries, after = np.stack(op.vectors), 0
         where = compile_filter(op.where, "m")

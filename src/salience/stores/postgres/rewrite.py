@@ -1,4 +1,4 @@
-"""Rewriting all tables, so that no file of the database has a row that was erased."""
+"""Rewriting all tables, to leave no erased row in any file of the database."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ _OLD_SAMPLES = (
 
 
 def rewrite_tables(connections: Connections) -> str:
-    """Rewrite all tables and indexes; what was done, as it was checked.
+    """Rewrite all tables and indexes; return what was done, checked.
 
-    Each table is locked while it is written, and read by nobody.
+    Each table is locked while it is written: nobody can read it.
 
     Raises:
         StoreError: the role does not own the tables, or a transaction holds one, or has a snapshot
@@ -71,8 +71,8 @@ def rewrite_tables(connections: Connections) -> str:
 def _rewrite(connection: psycopg.Connection[Any], table: str) -> None:
     """Rewrite a table until no dead row is left in it.
 
-    A row that an open snapshot may still see is copied with the others, however dead it is. Only
-    the detail of what VERBOSE prints counts such rows, as its first number.
+    Dead rows that an open snapshot may still see are copied with the others. Only the detail of
+    what VERBOSE prints counts such rows, as its first number.
     """
     kept: list[int] = []
 

@@ -1,7 +1,7 @@
 """Row ids: the number of a row within its namespace, and above it that of the namespace.
 
-The number of a row has 28 bits. A namespace is numbered when this process first meets it. Row ids
-stay below 2^53, so that a column of floats holds them exactly.
+The number of a row has 28 bits. A process numbers a namespace when it first meets it. Row ids stay
+below 2^53: a column of floats holds them exactly.
 """
 
 from __future__ import annotations

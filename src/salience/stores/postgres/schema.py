@@ -78,7 +78,7 @@ def open_database(database: Database) -> None:
 def migrate(database: Database, citus: bool = False) -> tuple[int, int]:
     """Bring the schema up to date in one transaction; the versions before and after.
 
-    With `citus`, or where they are already, all tables are spread over the cluster by namespace.
+    With `citus`, or if they are already, all tables are spread over the cluster by namespace.
 
     Raises:
         StoreError: the server is too old, the role may not, the schema is a newer one, or there is
@@ -138,7 +138,7 @@ def _set_version(connection: psycopg.Connection[Any], key: str, version: str) ->
 
 
 def _compute_words(database: Database, connection: psycopg.Connection[Any]) -> None:
-    """Recompute all that memories are found by; those that cannot be read stay as they are."""
+    """Recompute everything that memories are found by; unreadable ones stay as they are."""
     database.open(connection)
     database.configure(connection)
     with connection.cursor("memories_to_read", binary=True) as memories:
@@ -155,7 +155,7 @@ def _compute_words(database: Database, connection: psycopg.Connection[Any]) -> N
 
 
 def _recount_edits(connection: psycopg.Connection[Any]) -> None:
-    """Work out of the log which edits are accesses, by the rule of today."""
+    """Compute from the log which edits are accesses, by the present rule."""
     edited = connection.execute(
         'SELECT DISTINCT m.namespace, m."row", m.sequence, m.kind, m.content FROM events e '
         "JOIN memories m ON m.namespace = e.namespace AND m.sequence = e.memory "
@@ -213,8 +213,8 @@ def _version_column(connection: psycopg.Connection[Any]) -> Identifier:
 def set_row_security(database: Database, on: bool) -> None:
     """Switch row-level security on namespaces on or off; tables of later versions get it, too.
 
-    With it, a role that does not own the tables sees the namespaces alone that its transaction has
-    named in the setting `salience.namespaces`, as this store does. The owner sees everything.
+    With it, a role that does not own the tables sees only the namespaces that its transaction names
+    in the setting `salience.namespaces`, as this store does. The owner sees everything.
     """
     with (
         database.connect() as connection,
@@ -281,7 +281,7 @@ def is_distributed(connection: psycopg.Connection[Any]) -> bool:
 
 
 def distribute_tables(connection: psycopg.Connection[Any], server: str) -> list[str]:
-    """Spread tables that are not spread yet, with their rows; the names of these tables.
+    """Spread tables that are not spread yet, with their rows; return their names.
 
     Raises:
         StoreError: the database does not have the extension.

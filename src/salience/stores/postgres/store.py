@@ -1,4 +1,4 @@
-"""The store on PostgreSQL: for many processes, and for more than fits into one's memory."""
+"""The store on PostgreSQL: for many processes, and more than one process can hold in memory."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ from salience.stores.tables.writer import TableWriter
 _MAX_ATTEMPTS = 10  # at a search whose index is dropped while it lasts
 T = TypeVar("T")
 _OF_A_SEARCH = (*SEARCHING, operations.ReadRecords, operations.ReadTexts, operations.Touch)
-"""Operations about what a search has brought up to date."""
+"""Operations on what a search has brought up to date."""
 _OF_ACCESSES = (operations.ListRecords, operations.Events, operations.RetrievedTexts)
-"""Answered out of tables in which all accesses have to be; what waits is laid over other reads."""
+"""Operations whose tables must hold all accesses; other reads overlay what waits."""
 
 
 class PostgresStore(TableWriter):
@@ -110,7 +110,7 @@ class PostgresStore(TableWriter):
         """Write the pending accesses and close every connection.
 
         Raises:
-            StoreError: says how many accesses are not counted; all is closed nevertheless.
+            StoreError: says how many accesses are not counted; everything is closed nevertheless.
         """
         if not self._closed:
             try:
@@ -247,9 +247,9 @@ class PostgresStore(TableWriter):
         return tally.erasure().disk + (self._renew_samples() if is_sampled else named)
 
     def _renew_samples(self) -> str:
-        """Take what was erased out of the samples of the planner; says if it may be in some still.
+        """Remove what was erased from the planner's samples; says if some may still have it.
 
-        Nothing fails by it: the erasure is done.
+        This never fails: the erasure is done.
         """
         is_done = False
         if not self.database.distributed:  # the workers take theirs by themselves
@@ -321,7 +321,7 @@ def _only_reads(op: operations.Op) -> bool:
 
 
 def _depends_on_accesses(op: operations.Op) -> bool:
-    """True if the server has to know of all accesses to answer."""
+    """True if the server must know of all accesses to answer."""
     if isinstance(op, _OF_ACCESSES):
         return True
     where = getattr(op, "where", None) or getattr(getattr(op, "query", None), "where", None)

@@ -1,6 +1,6 @@
 """Looking for damage in a SQLite file, and mending it.
 
-Each check is made after what the ones before have mended. What is taken out goes to the quarantine.
+Each check follows the repairs of earlier ones. What it removes goes to the quarantine.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def check_file(
     fold_log: Callable[[], bool] | None = None,
     log_event: LogEvent | None = None,
 ) -> tuple[Finding, ...]:
-    """Look for damage in a file by a connection; mend it where `writing` is given."""
+    """Look for damage in a file by a connection; mend it if `writing` is given."""
     findings: list[Finding] = []
     try:
         rows = SqliteRowChecks(db, Quarantine(path), log_event)
@@ -66,7 +66,7 @@ def check_file(
 
 
 def check_namespace(db: sqlite3.Connection, path: str, namespace: str) -> tuple[Finding, ...]:
-    """Look for damage in the rows of a namespace, and in what is common to the whole file."""
+    """Look for damage in the rows of a namespace, and in what the whole file shares."""
     try:
         rows = SqliteRowChecks(db, Quarantine(path), namespace=namespace)
         file = _FileChecks(db, path)
@@ -86,7 +86,7 @@ def check_namespace(db: sqlite3.Connection, path: str, namespace: str) -> tuple[
 
 
 def _problems(file: _FileChecks, rows: SqliteRowChecks) -> Iterator[Problem]:
-    """All problems, those first that others may come from."""
+    """All problems, possible causes of others first."""
     yield from file.structure()
     yield from file.schema()
     yield from file.counters()
@@ -157,7 +157,7 @@ class _FileChecks:
             yield Problem(Finding("schema", problem, len(rest), rest, harmless=True))
 
     def counters(self) -> Iterator[Problem]:
-        """Numbers that would be given a second time."""
+        """Counters that would give a number a second time."""
         value = self._one("SELECT value FROM counter")
         last = self._one(
             "SELECT max(coalesce((SELECT max(row) FROM memories), 0), "
@@ -237,7 +237,7 @@ def _schema_of(db: sqlite3.Connection) -> dict[tuple[str, str], _Declared]:
 def _table_meaning(db: sqlite3.Connection, name: str) -> object:
     """The columns of a table in any order, its keys, what it refers to, and how its rows lie.
 
-    Its text says it in the words of the steps that made it, which an upgrade does not change.
+    Its SQL has the words of the steps that made it, which an upgrade does not change.
     """
     columns = (
         'SELECT name, upper(type), "notnull", dflt_value, pk, hidden FROM pragma_table_xinfo(?)'

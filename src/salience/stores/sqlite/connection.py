@@ -109,8 +109,8 @@ def transaction(db: sqlite3.Connection, kind: str = "") -> Iterator[sqlite3.Conn
 def _begin(db: sqlite3.Connection, kind: str) -> None:
     """Begin a transaction; wait for the file's write lock up to `BUSY_TIMEOUT_SECONDS`.
 
-    SQLite itself asks for the lock ever more rarely, ten times a second in the end, and would miss
-    the moments for which upkeep leaves it to others.
+    SQLite itself asks for the lock ever more rarely, at last ten times a second, and would miss the
+    moments when upkeep leaves it to others.
     """
     give_up = time.monotonic() + BUSY_TIMEOUT_SECONDS
     while True:
@@ -124,7 +124,7 @@ def _begin(db: sqlite3.Connection, kind: str) -> None:
 
 
 def translated_error(path: str, problem: sqlite3.Error) -> BaseException:
-    """The `StoreError` of an error of SQLite; wrong uses of SQLite and interrupts as they are."""
+    """The `StoreError` of an error of SQLite; wrong uses of it and interrupts stay as they are."""
     text = str(problem)
     if (interrupt := interrupt_of(problem)) is not None:
         return interrupt
@@ -147,7 +147,7 @@ def open_file(path: str, read_only: bool) -> Identity | None:
     """Make a file if there is none, and note that it is open; None for `:memory:`.
 
     Raises:
-        StoreError: it cannot be a store, or its write-ahead log is that of another.
+        StoreError: it cannot be a store, or its write-ahead log belongs to another file.
     """
     if path == ":memory:":
         return None
@@ -194,7 +194,7 @@ def _check_path(path: str, read_only: bool) -> None:
 
 
 def _create(path: str) -> None:
-    """Make the file of a store, for its owner alone; SQLite gives its logs the same mode."""
+    """Make the file of a store, for its owner only; SQLite gives its logs the same mode."""
     target = os.path.realpath(path)  # a link may lead to a file that is still to be made
     try:
         os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -266,9 +266,9 @@ def prepare_schema(db: sqlite3.Connection, path: str, read_only: bool) -> None:
 
 
 def check_schema(db: sqlite3.Connection, path: str) -> int:
-    """Refuse a file with a newer schema; another process may have brought an open one up to it.
+    """Refuse a file with a newer schema, which another process may have given to an open file.
 
-    The answer is the version of its schema.
+    The result is the version of its schema.
 
     Raises:
         StoreError: names both versions and the remedy.
@@ -358,8 +358,8 @@ PAUSE_SECONDS = 0.03  # after it: longer than `WRITER_POLL_MS`, so that whoever 
 class Turns:
     """The turns of the threads of this process at one write lock.
 
-    Upkeep writes in many transactions, one after the other. SQLite's lock has no queue: without a
-    pause between them, others would hardly ever find it free.
+    Upkeep writes many transactions in a row. SQLite's lock has no queue: without a pause between
+    them, others would hardly ever find it free.
     """
 
     def __init__(self) -> None:

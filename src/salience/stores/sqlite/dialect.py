@@ -1,4 +1,4 @@
-"""The shared statements in the words of SQLite, and what its tables have otherwise."""
+"""The shared statements in the words of SQLite, and what is different in its tables."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from salience.stores.tables.dialect import COLUMNS, KEYS, NewRow, lock
 from salience.stores.tables.event_log import last_tombstone
 
 CHANGES_KEPT = 200_000
-"""Changes kept for indexes at least; those further behind reload everything."""
+"""The least number of changes kept for indexes; those further behind reload everything."""
 _PATCH_MAX_ROWS = 10_000  # rows patched at once, beyond which indexes are reloaded
 _VALUES_OF_MEMORIES = ("row", "sequence", *FIELDS, *DERIVED)
 _values_of_memory = itemgetter(*_VALUES_OF_MEMORIES)
@@ -51,7 +51,7 @@ _TERM_BYTES = " + ".join(f"coalesce(length({column_name(name)}), 0)" for name in
 
 
 class Sender:
-    """Answers commands on a connection, all in the transaction that it has, if any."""
+    """Answers commands on a connection, all in its open transaction, if it has one."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self.db = db
@@ -77,14 +77,14 @@ def _values(parameters: Sequence[Any]) -> list[Any]:
 def space_of(db: sqlite3.Connection, name: str) -> int:
     """The number of a namespace, 0 where there is none.
 
-    It is looked up each time, as another process may have erased it and begun it again.
+    It is looked up each time: another process may have erased the namespace and begun it again.
     """
     row = db.execute("SELECT space FROM spaces WHERE name = ?", (name,)).fetchone()
     return row[0] if row else 0
 
 
 class SqliteDialect:
-    """The tables of a file, whose rows have checksums, and whose changes are noted for indexes."""
+    """The tables of a file: rows have checksums, and changes are noted for indexes."""
 
     erased = ""  # its file knows
 
@@ -225,7 +225,7 @@ def _write(write: Insert, rows: Sequence[Sequence[Any]], db: sqlite3.Connection)
 
 
 def enter(db: sqlite3.Connection, name: str) -> int:
-    """The number of a namespace, a new one if it has none; no number is ever used twice."""
+    """The number of a namespace, a new one if it has none; numbers are never reused."""
     space = space_of(db, name)
     if space:
         return space
@@ -261,7 +261,7 @@ def note_changes(db: sqlite3.Connection, kind: str, entries: Sequence[tuple[int,
 
 
 def reload_indexes(db: sqlite3.Connection, before: int | None = None) -> None:
-    """Let indexes reload everything, all of them or those at a change before one."""
+    """Make indexes reload everything: all of them, or those at a change before one."""
     seq = take_numbers(db, 1) if before is None else before
     [noted] = db.execute(
         "SELECT max(CAST(value AS INTEGER)) FROM meta WHERE key = 'changes_from'"
@@ -270,7 +270,7 @@ def reload_indexes(db: sqlite3.Connection, before: int | None = None) -> None:
 
 
 def write_meta(db: sqlite3.Connection, key: str, value: str) -> None:
-    """Note something about the whole file, in the place of what was noted under the key."""
+    """Note something about the whole file under a key, replacing the former note."""
     _REPLACES["meta"](db, [(key, value)])
 
 
@@ -322,7 +322,7 @@ def _select_passing(
     where: Filter | None,
     db: sqlite3.Connection,
 ) -> list[tuple[Any, ...]]:
-    """Columns of memories, of which the second is None where a filter fails."""
+    """Columns of memories; the second is None where a filter fails."""
     names = (*columns, *sorted(map(column_name, filter_fields(where))))
     memories = db.execute(
         f"SELECT {', '.join(names)} FROM memories WHERE space = ? AND {condition}",

@@ -1,13 +1,13 @@
 """The files that are open: in this process by a register, in others by the locks that SQLite holds.
 
-A lock of POSIX belongs to a process, and goes when that closes the file by whatever handle. So no
-file that this process has open may be looked at in any other way than through SQLite.
+A POSIX lock belongs to a process, which loses it when it closes the file by any handle. So this
+process may read a file that it has open only through SQLite.
 
-SQLite replays whatever log lies beside a file. After a file was put in the place of one that was
-open, the log is that of the former, and replaying it destroys both. So every transaction of a store
-gives the row of `counter` a random state, and keeps the one before. A log belongs to a file if the
-state of that stands in it: as the one before its first transaction, or as that of one which SQLite
-has copied into the file already. The format is that of https://www.sqlite.org/fileformat2.html.
+SQLite replays any log that lies beside a file. If a file replaces one that is open, the log is that
+of the former file, and replaying it destroys both. So every transaction of a store gives the row of
+`counter` a random state, and keeps the one before. A log belongs to a file if it contains the state
+of the file: as the one before its first transaction, or as that of a transaction which SQLite has
+copied into the file already. For the format see https://www.sqlite.org/fileformat2.html.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def only_user(path: str) -> Iterator[bool]:
 
 
 def _locks(files: ExitStack, path: str, first: int, count: int) -> bool:
-    """Lock bytes of a file until `files` are closed; False if another process has locked some."""
+    """Lock bytes of a file until `files` close it; False if another process has locked some."""
     if fcntl is None:
         return True
     if not os.path.exists(path):
@@ -120,19 +120,19 @@ _GUARD = "only_this_schema"
 
 
 def next_state(schema: int) -> str:
-    """The statement by which each transaction of a file with this schema begins.
+    """The statement that begins each transaction of a file with this schema.
 
-    It adds the version of the schema to a sum, by which `guard_schema` knows that of the writer.
+    It adds the version of the schema to a sum, which tells `guard_schema` that of the writer.
     """
     schemas = f", schemas = schemas + {schema:d}" if schema >= _FIRST_GUARDED else ""
     return f"UPDATE counter SET previous_state = state, state = randomblob(8){schemas}"
 
 
 def guard_schema(db: sqlite3.Connection, schema: int) -> None:
-    """Let nobody write who knows another schema, such as an older program with the file open.
+    """Refuse writes by programs of another schema, such as an older one with the file open.
 
-    Every release since schema 14 begins each transaction by a new state. It is SQLite that refuses
-    it, with words that an older program passes on.
+    Every release since schema 14 begins each transaction with a new state. SQLite itself refuses
+    it, in words that an older program passes on.
     """
     db.execute(f"DROP TRIGGER IF EXISTS {_GUARD}")
     db.execute(
@@ -153,7 +153,7 @@ _PAUSE_SECONDS = 0.02
 
 
 def check_log(path: str) -> None:
-    """Refuse a file whose write-ahead log is that of another.
+    """Refuse a file whose write-ahead log belongs to another.
 
     Raises:
         StoreError: names the log, and what to do.
@@ -187,7 +187,7 @@ def check_log(path: str) -> None:
 
 
 class MovedLog(NamedTuple):
-    """The log of a file that is not at its path any more, once all of it is in the file."""
+    """The log of a file that is no longer at its path, once all of it is in the file."""
 
     path: str
     page: int  # of `counter`
@@ -205,7 +205,7 @@ class MovedLog(NamedTuple):
         return None
 
     def is_here(self) -> bool:
-        """Test whether it is still this log that lies beside the path."""
+        """Test whether the log beside the path is still this one."""
         with suppress(OSError):
             return any(self.state in row for row in _rows_of_log(self.path, self.page)[1])
         return False

@@ -92,7 +92,7 @@ def _select(fields: Sequence[str] = _ALL) -> str:
 
 
 class FileRows:
-    """The ids of rows of a file, which numbers those of all namespaces together."""
+    """The ids of rows of a file, which numbers the rows of all namespaces together."""
 
     def encode(self, _: str, rows: Sequence[int]) -> Rows:
         """See `RowIds.encode`."""
@@ -137,7 +137,7 @@ class SqliteReader:
             yield db
 
     def version(self) -> IndexVersion:
-        """The state that indexes have to follow, and the change that the feed is at."""
+        """The state that indexes must follow, and the change that the feed is at."""
         try:  # every search comes here, so without the context managers of `_reading`
             with self._read_lock:
                 [version] = self._reader.execute("PRAGMA data_version").fetchone()
@@ -169,7 +169,7 @@ class SqliteReader:
             return work(send)
 
     def answer(self, op: Op) -> Any:
-        """Answer an operation, out of the tables that all stores have where there is no other way.
+        """Answer an operation, by default from the tables that all stores have.
 
         Raises:
             TypeError: nothing here answers it.
@@ -202,7 +202,7 @@ class SqliteReader:
     def read(
         self, rows: Sequence[int], sound: bool = False, fields: Sequence[str] = _ALL
     ) -> dict[int, MemoryRecord]:
-        """Records by row, blank but for some fields; with `sound`, without the unreadable."""
+        """Records by row, blank except for some fields; with `sound`, without unreadable ones."""
         if sound and rows:
             try:
                 return self.read(rows, False, fields)
@@ -222,7 +222,7 @@ class SqliteReader:
         return records
 
     def present(self, rows: Sequence[int]) -> set[int]:
-        """The rows that are there among some, readable or not."""
+        """Those of some rows that exist, readable or not."""
         with self._reading() as db:
             return {
                 row
@@ -292,8 +292,8 @@ class SqliteReader:
     def unembedded(self, op: Unembedded) -> Rows:
         """Rows without a vector of that name, searched or of the set beside, ascending.
 
-        Rows that have been found to have one are not read again, so that whoever makes vectors
-        catches up with those who write.
+        It does not read rows again that are known to have one: making vectors catches up with
+        writes.
         """
         with self._snapshot() as db, translate_damage(self.path):
             _, sets = parse_sets(*Sender(db)(SELECT_SETS))
@@ -348,7 +348,7 @@ class SqliteReader:
     ) -> tuple[list[Event], int]:
         """Uses that wait to be written, as events at the places that they would get now.
 
-        To write them first would let a read wait for other processes, or fail on a full disk. The
+        Writing them first would make a read wait for other processes, or fail on a full disk. The
         second part is the last place of the log.
         """
         space, uses = space_of(db, op.namespace), self._waiting_uses(db, waiting)
@@ -398,9 +398,9 @@ class SqliteReader:
         return texts
 
     def _last_retrieved(self, db: sqlite3.Connection, space: int, events: int) -> Retrieved:
-        """The retrievals among the last events of a namespace; only what is new is read.
+        """The retrievals among the last events of a namespace; it reads only what is new.
 
-        The memories are those read before that are there as they were.
+        The memories are those read before that still exist unchanged.
         """
         cached = self._retrieved.pop(space, None) or Retrieved()
         changes = self._changes(db, space, cached.change)
@@ -433,7 +433,7 @@ class SqliteReader:
             return self._changes(db, space_of(db, namespace), after)
 
     def _all_changes(self, db: sqlite3.Connection, space: int, after: int) -> Changes:
-        """The changes since `after`; accesses by this process, and those that wait, are among them.
+        """The changes since `after`, with accesses by this process and those that wait.
 
         Rows may be of other namespaces.
         """
@@ -494,7 +494,7 @@ class SqliteReader:
             yield columns
 
     def _derived(self, row: int) -> dict[str, Any]:
-        """The values that follow from the texts of a memory, whatever is stored of it."""
+        """The values that follow from the texts of a memory, whatever is stored."""
         with self._reading() as db:
             select = f"SELECT {', '.join(LEXICAL)} FROM memories WHERE row = ?"
             texts = db.execute(select, (row,)).fetchone()
@@ -596,7 +596,7 @@ class SqliteReader:
 
 
 def _all_rows(db: sqlite3.Connection, select: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """The rows of a statement; where a text is not UTF-8, it is left as bytes."""
+    """The rows of a statement; a text that is not UTF-8 is left as bytes."""
     try:
         return db.execute(select, values).fetchall()
     except sqlite3.OperationalError as problem:
@@ -626,7 +626,7 @@ def _overlay(columns: Mapping[str, list[Any]], waiting: Sequence[Batch]) -> None
 def _rows_of(
     db: sqlite3.Connection, space: int, rows: Collection[int], columns: str
 ) -> Iterator[tuple[Any, ...]]:
-    """The rows of a namespace that are there, each with some columns behind its number."""
+    """The existing rows of a namespace, each with some columns behind its number."""
     for part in chunks(sorted(rows)):
         yield from db.execute(
             f"SELECT row, {columns} FROM memories "  # by row: `+` keeps it from the index by id

@@ -1,4 +1,4 @@
-"""Records in one SQLite file, which any number of processes may use at once."""
+"""Records in one SQLite file, shared by any number of processes."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ REWRITTEN = (
 class SqliteRecords(SqliteReader, TableWriter):
     """The records of one file; `:memory:` keeps them in this process.
 
-    Reads and writes have a connection each, so that a search never waits for a commit. Every
-    write is one transaction, on disk when the call returns.
+    Reads and writes have a connection each: a search never waits for a commit. Every write is one
+    transaction, on disk when the call returns.
     """
 
     dialect = DIALECT
@@ -199,7 +199,7 @@ class SqliteRecords(SqliteReader, TableWriter):
             raise NotWritable(f"{self.path} {problem}; nothing was written", f"it {problem}")
 
     def _check_file(self) -> None:
-        """Refuse to write into a file that is not at its path any more."""
+        """Refuse to write into a file that is no longer at its path."""
         if self._full_path and file_identity(self._full_path) != self._identity:
             problem = "was deleted, moved or replaced while it was open"
             raise NotWritable(
@@ -210,7 +210,7 @@ class SqliteRecords(SqliteReader, TableWriter):
             )
 
     def check_writable(self, _: CheckWritable) -> None:
-        """Commit a change of nothing, where the disk has room for more than that."""
+        """Commit a change of nothing, if the disk has room for more than that."""
         self._check_writable()
         if self._full_path and disk_usage(os.path.dirname(self._full_path)).free < _LEAST_ROOM:
             raise DiskFull(f"{self.path}: its disk is full; free some room")
@@ -245,9 +245,9 @@ class SqliteRecords(SqliteReader, TableWriter):
     def copied(
         self, namespaces: Sequence[str]
     ) -> tuple[SqliteRecords, dict[str, CopiedLog]] | None:
-        """Copy what namespaces hold into records in memory; with them is what their logs have.
+        """Copy what namespaces hold into records in memory, with what their logs have.
 
-        Its snapshots are those of the file. None where no second connection sees the same.
+        Its snapshots are those of the file. None if no second connection can see the same.
         """
         path = self._full_path
         if path is None or self.read_only or file_identity(path) != self._identity:
@@ -287,8 +287,8 @@ class SqliteRecords(SqliteReader, TableWriter):
     def _committed(self) -> int:
         """The number of the last batch whose transaction was committed.
 
-        An interrupt may come right after the commit. Like all else in the transaction, the number
-        that a connection keeps for its temporary tables is taken back when that is undone.
+        An interrupt may come right after the commit. A rollback takes back the number that a
+        connection keeps for its temporary tables, like all else in the transaction.
         """
         with self._write_lock, translate_errors(self.path), transaction(self._writer) as db:
             [number] = db.execute("PRAGMA temp.user_version").fetchone()
@@ -319,7 +319,7 @@ class SqliteRecords(SqliteReader, TableWriter):
             send(Call(partial(self.snapshots.forget, namespace=namespace)))
 
     def tombstones(self, op: Tombstones) -> list[Tombstone]:
-        """The tombstones of all namespaces, after some of another store were added."""
+        """The tombstones of all namespaces, after adding some of another store."""
         return self.run(partial(event_log.tombstones, op.new, list(self.namespaces()), DIALECT))
 
     def _disk(self) -> str:
@@ -339,10 +339,10 @@ class SqliteRecords(SqliteReader, TableWriter):
             self._truncate_log(_ERASE_WAIT_MS)
 
     def rewrite(self, _: Rewrite) -> str:
-        """Rewrite the file: copies of erased text, left where pages were split, are not in it.
+        """Rewrite the file, without copies of erased text left where pages were split.
 
-        Other writers wait meanwhile. The copy is made in memory, as one on the disk would be a
-        trace itself.
+        Other writers wait meanwhile. The copy is made in memory: one on the disk would be a trace
+        itself.
         """
         self._accesses.flush()
         self._check_writable()
@@ -371,9 +371,9 @@ class SqliteRecords(SqliteReader, TableWriter):
         return IN_MEMORY if self._full_path is None else REWRITTEN
 
     def _truncate_log(self, wait_ms: int) -> None:
-        """Fold the write-ahead log into the file, so that erased text does not linger in it.
+        """Fold the write-ahead log into the file, to leave no erased text in it.
 
-        That is not possible while somebody reads it; the next write tries again.
+        This is impossible while somebody reads it; the next write tries again.
         """
         with self._write_lock, translate_errors(self.path):
             db = self._writer
@@ -400,7 +400,7 @@ class SqliteRecords(SqliteReader, TableWriter):
             return back_up(db, op.path, overwrite=op.overwrite, progress=op.progress)
 
     def refuse_damage(self, problem: Exception) -> None:
-        """Raise a `StoreError` if the file is damaged, as the problem may come from that."""
+        """Raise a `StoreError` if the file is damaged, which may cause the problem."""
         if self._full_path is None:
             return
         with closing(connect(self.path, read_only=True)) as db, translate_errors(self.path):
@@ -412,7 +412,7 @@ class SqliteRecords(SqliteReader, TableWriter):
             ) from problem
 
     def check_store(self, op: CheckStore) -> tuple[Finding, ...]:
-        """Look for damage, and repair what can be repaired; of `:memory:` there is none."""
+        """Look for damage and repair what can be repaired; `:memory:` has none."""
         if self._full_path is None:
             return ()
         if op.fix:
@@ -458,9 +458,9 @@ class SqliteRecords(SqliteReader, TableWriter):
                 self._close_file()
 
     def _close_file(self) -> None:
-        """Close the connections; the last in use of a file that was moved removes its log.
+        """Close the connections; the last one to a file that was moved removes its log.
 
-        SQLite leaves the log of such a file where it is, beside what has taken the place.
+        SQLite leaves the log of such a file where it is, beside the file that replaced it.
         """
         path, log = self._full_path, None
         if path and not self.read_only and file_identity(path) != self._identity:
@@ -480,8 +480,8 @@ class SqliteRecords(SqliteReader, TableWriter):
     def after_fork(self) -> None:
         """Close the connections of a forked copy that no thread of the parent was using.
 
-        SQLite would take the parent's locks for those of this process, and let other processes
-        fold away the log that the parent goes on writing to.
+        SQLite would mistake the parent's locks for those of this process, and let other processes
+        fold away the log that the parent still writes to.
         """
         OPEN_FILES.forget()
         sides = ((self._write_lock, self._writer), (self._read_lock, self._reader))

@@ -34,7 +34,7 @@ LogEvent = Callable[[sqlite3.Connection, int, int, Event], object]
 
 
 class SqliteRowChecks(RowChecks):
-    """The checks of all rows, or of those of one namespace and of what is common to all."""
+    """The checks of all rows, or of those of one namespace and of what all share."""
 
     owned = ("vectors", "events", "links", "former_vectors")
     vector_bytes = "length(t.vector)"
@@ -64,7 +64,7 @@ class SqliteRowChecks(RowChecks):
             yield from self._damaged_rows(table)
 
     def unfit(self) -> Iterator[Problem]:
-        """Rows that belong to nothing, vectors that cannot be compared, words of other texts."""
+        """Rows without an owner, vectors that cannot be compared, words of other texts."""
         yield from self.orphans()
         yield from self._nameless()
         yield from self.odd_dimensions()
@@ -92,7 +92,7 @@ class SqliteRowChecks(RowChecks):
             yield Problem(finding, partial(self._take_memories, rows=lost))
 
     def _unreadable_memories(self) -> Iterator[Problem]:
-        """Memories with a value that no event gives and nothing reads: no checksum is of these."""
+        """Memories with a value that no event gives and nothing reads: no checksum covers it."""
         where = f"{self._within}NOT ({' AND '.join(map(_is_readable, STATE))})"
         rows = [row for row, in self._db.execute(
             f"SELECT row FROM memories WHERE {where}", self._spaces
@@ -203,9 +203,9 @@ class SqliteRowChecks(RowChecks):
             yield Problem(Finding("namespaces", problem, count, remedy=DAMAGED))
 
     def _stale_words(self) -> Iterator[Problem]:
-        """Memories that are sound, and were found by other words before this salience.
+        """Sound memories that an older salience indexed by other words.
 
-        What this very program has worked out, and is sound, is not worked out again.
+        Sound values that this very program has computed are not computed again.
         """
         repairs: dict[int, dict[str, object]] = {}
         others = "(derived_by IS NULL OR derived_by IS NOT ?)"
@@ -223,7 +223,7 @@ class SqliteRowChecks(RowChecks):
             yield Problem(finding, partial(_renew_derived, repairs=repairs))
 
     def note_confirmed(self, db: sqlite3.Connection) -> None:
-        """Note that this program works the same out of the texts, so that it need not again."""
+        """Note that this program computes the same from the texts and need not do so again."""
         for part in chunks(self.confirmed):
             marks = ", ".join("?" * len(part))
             note = f"UPDATE memories SET derived_by = ? WHERE row IN ({marks})"
@@ -237,7 +237,7 @@ class SqliteRowChecks(RowChecks):
 
 
 def _is_readable(name: str) -> str:
-    """The condition that a stored value of a field is one that `codec.decode` takes."""
+    """The condition that `codec.decode` accepts a stored value of a field."""
     kind = FIELDS[name].type
     if kind == "times":
         return f"({name} IS NULL OR typeof({name}) = 'blob' AND length({name}) % 8 = 0)"
@@ -251,9 +251,9 @@ def _is_readable(name: str) -> str:
 
 
 def _recomputed(stored: Mapping[str, Any], must_fit: bool = False) -> dict[str, object] | None:
-    """The values worked out of the texts of a memory; None if they cannot be.
+    """The values computed from the texts of a memory; None if they cannot be.
 
-    With `must_fit`, None if the checksum does not fit with them either.
+    With `must_fit`, None also if the checksum does not fit with them.
     """
     try:
         contents = {n: codec.decode(n, stored[n]) for n in FIELDS if n in stored}

@@ -1,4 +1,4 @@
-"""The checksums of the rows of a SQLite file: which columns they are of, and whether they fit."""
+"""The checksums of the rows of a SQLite file: the columns they cover, and whether they fit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DERIVED = (
     "features", "greets", "text_key", "attribute_key",
     *(f"terms.{name}" for name in LEXICAL), "passages", "terms.passages",
 )  # fmt: skip
-"""The values worked out of the contents of a memory, by the names of `codec.encode_draft`."""
+"""The values computed from the contents of a memory, by the names of `codec.encode_draft`."""
 _CONTENTS = tuple(name for name in FIELDS if name not in STATE)  # the rest follows from the log
 CHECKED = {
     "memories": ("space", "sequence", *_CONTENTS, *(name.replace(".", "_") for name in DERIVED)),
@@ -32,7 +32,7 @@ CHECKED = {
     "spaces": ("space", "name"),
     "access_keys": ("id", "version", "entry"),
 }
-"""The columns of each table whose values its checksums are of, in order."""
+"""The columns of each table that its checksums cover, in order."""
 _BYTES = frozenset(
     ("vector", "features", "ids", *(n.replace(".", "_") for n in DERIVED if "." in n))
 )
@@ -47,15 +47,15 @@ _NAMES = {
     "events": ("actor", "session", "payload"),
     "access_keys": ("entry",),
 }
-"""The columns of texts that name something; those of what a memory says stay as they are."""
+"""The columns of texts that name something; texts that a memory says stay as they are."""
 _SAMPLED = 16  # memories looked at when a file is opened
 
 
 def checksum_of(table: str, columns: Collection[str] | None = None) -> str:
-    """The SQL of the checksum that a row has to have, whatever is in it.
+    """The SQL of the checksum that a row must have, whatever is in it.
 
-    Text is taken as bytes, as SQLite hands no text over that is not UTF-8; so what has become text
-    or bytes by damage counts as something else. A table of an older schema has only some of the
+    Text counts as bytes, as SQLite returns no text that is not UTF-8; so what damage has turned
+    into text or bytes counts as something else. A table of an older schema has only some of the
     `columns`.
     """
     names = [name for name in CHECKED[table] if columns is None or name in columns]
@@ -72,9 +72,9 @@ def _counted(column: str) -> str:
 
 
 class Insert:
-    """The writing of rows with their checksums, which are worked out before SQLite is called.
+    """The writing of rows with their checksums, computed before the call of SQLite.
 
-    An interrupt in a function that SQLite calls would be lost, and come back as an error of SQLite.
+    An interrupt in a function that SQLite calls would be lost and come back as an error of SQLite.
     """
 
     def __init__(self, table: str, columns: Sequence[str] = (), verb: str = "INSERT") -> None:
@@ -102,7 +102,7 @@ def damaged_memories(db: sqlite3.Connection) -> list[int]:
 
 
 def renew_checksums(db: sqlite3.Connection, damaged: Iterable[int] = ()) -> None:
-    """Give all memories the checksum of what they hold now, but for some damaged ones."""
+    """Give all memories the checksum of what they hold now, except some damaged ones."""
     without = ", ".join(map(str, damaged))
     db.execute(
         f"UPDATE memories SET checksum = {checksum_of('memories')} WHERE row NOT IN ({without});"
@@ -110,7 +110,7 @@ def renew_checksums(db: sqlite3.Connection, damaged: Iterable[int] = ()) -> None
 
 
 def compose_names(db: sqlite3.Connection) -> None:
-    """Bring names to the normal form NFC, but for what is damaged."""
+    """Bring names to the normal form NFC, except damaged ones."""
     for table, names in _NAMES.items():
         sound = f"(checksum = -1 OR checksum IS {checksum_of(table)})"
         is_apart = " OR ".join(f"{name} IS NOT composed('{name}', {name})" for name in names)
@@ -150,7 +150,7 @@ def damage_in_sample(db: sqlite3.Connection) -> list[str]:
 
 
 def recount_edits(db: sqlite3.Connection) -> None:
-    """Work out of the log which edits are accesses, by the rule of today."""
+    """Compute from the log which edits are accesses, by the present rule."""
     edited = db.execute(
         "SELECT DISTINCT m.row, m.space, m.sequence, m.kind, m.content FROM events AS e "
         "JOIN memories AS m ON m.space = e.space AND m.sequence = e.memory WHERE e.type = 'edit'"

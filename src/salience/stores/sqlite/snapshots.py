@@ -1,17 +1,17 @@
 """The snapshots of the indexes of a SQLite file: where they lie, and which of them may be used.
 
-That of a namespace is next to the file, by the number that the namespace has in it. It is used if
-the file says in `meta` that this very one, by the digest of its header, was made of a state that
-the file has had: so none of another file, nor one that is newer than a backup that was put in its
-place. The header has the checksums of all arrays. These are compared if the snapshot is not just as
-it was left, by inode, size and times; else it would have to be read from end to end whenever
-it is opened. SQLite trusts its own pages in the same way, and `salience doctor` compares both.
+The snapshot of a namespace lies next to the file, named by the number of the namespace in it. It is
+used if `meta` in the file says that this very snapshot, by the digest of its header, was made from
+a state of the file: never one of another file, nor one newer than a restored backup. The header has
+the checksums of all arrays. They are compared only if inode, size or times of the snapshot have
+changed; otherwise each opening would read it from end to end. SQLite trusts its own pages in the
+same way, and `salience doctor` compares both.
 
-Whoever erases removes the snapshots of the namespace: first from `meta`, in the transaction that
-erases, then the files, before the receipt. One that is being written meanwhile has a name already,
-so it is removed as well, or begins after that transaction, and sees it. The process that has erased
-writes another, of the memories that are left: at once, but not again within an hour or a hundred
-erasures, and when it closes the file.
+An erasure removes the snapshots of the namespace: first from `meta`, in its transaction, then the
+files, before the receipt. A snapshot being written meanwhile either has a name already and is
+removed, too, or begins after that transaction and sees it. The process that has erased writes
+another, of the memories that are left: at once, but not again within an hour or a hundred erasures,
+and when it closes the file.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ if TYPE_CHECKING:
     from salience.stores.index.memory_table import MemoryTable
 
 LEAST_MEMORIES = 5_000
-"""Memories from which loading an index takes long enough for a snapshot to pay off."""
+"""The number of memories from which a snapshot pays off."""
 _MAX_CHANGED_SHARE = 0.1  # of the memories; with more changes since, everything is loaded again
 _REWRITTEN_SECONDS, _REWRITTEN_ERASURES = 3_600.0, 100  # between two after an erasure
 _LEAST_FREE = 2  # times its size that the disk has to have free
 PARTIAL = ".partial"
-"""The end of the name of a file that is not complete yet."""
+"""The end of the name of an incomplete file."""
 _ENDING = re.compile(r"-index-(\d+)(\..*\.partial)?")  # of their names, after that of the file
 _log = logging.getLogger(__name__)
 Transaction = Callable[[], AbstractContextManager[sqlite3.Connection]]
@@ -80,7 +80,7 @@ class Snapshots:
     # Using one
 
     def restore(self, table: MemoryTable) -> None:
-        """Make an empty table that of the snapshot, brought up to date; leave it if none fits."""
+        """Fill an empty table from the snapshot, brought up to date; leave it if none fits."""
         try:
             with self._reading() as db:
                 space = space_of(db, table.namespace)
@@ -108,7 +108,7 @@ class Snapshots:
     # Writing one
 
     def save(self, table: MemoryTable) -> None:
-        """Begin to write that of a table, which was loaded just now, if that took long."""
+        """Begin to write the snapshot of a table just loaded, if loading took long."""
         if self._writing is None or len(table) < LEAST_MEMORIES or table.dead:
             return
         work = partial(self._write, self._writing, table.namespace, table.loaded_columns)
@@ -118,7 +118,7 @@ class Snapshots:
             self._writers.append(writer)
 
     def is_due(self, namespace: str) -> bool:
-        """Count an erasure; test whether the snapshot that went with it is to be written again."""
+        """Count an erasure; test whether to rewrite the snapshot that went with it."""
         if namespace not in self.lost:
             return False
         now = time.monotonic()
@@ -128,7 +128,7 @@ class Snapshots:
         return due
 
     def close(self) -> None:
-        """Wait until those that are being written are there."""
+        """Wait for the snapshots being written."""
         while self._writers:
             self._writers.pop().join()
 
@@ -160,7 +160,7 @@ class Snapshots:
             _log.info("%s: no snapshot of %r was written: %s", self._path, namespace, problem)
 
     def _check(self, db: sqlite3.Connection, namespace: str, space: int, seq: int) -> None:
-        """Refuse a snapshot of memories of which some have gone since."""
+        """Refuse a snapshot if some of its memories have gone since."""
         changes = self._changes(db, space, seq)
         if changes.reload or changes.removed:
             self.lost.add(namespace)
@@ -174,14 +174,14 @@ class Snapshots:
             return _noted(db, space_of(db, namespace)) is not None
 
     def forget(self, db: sqlite3.Connection, namespace: str) -> None:
-        """Let none of a namespace be used any more, as a part of a transaction that erases."""
+        """Invalidate the snapshots of a namespace, as a part of a transaction that erases."""
         space = space_of(db, namespace)
         if db.execute("DELETE FROM meta WHERE key = ?", (_key(space),)).rowcount:
             self.lost.add(namespace)
         self._forgotten.add(space)
 
     def remove_forgotten(self) -> None:
-        """Remove the files of those that were forgotten.
+        """Remove the files of invalidated snapshots.
 
         Raises:
             StoreError: one cannot be removed.
@@ -193,7 +193,7 @@ class Snapshots:
 
 
 def remove_snapshots(path: str, name: str | None = None) -> bool:
-    """Remove the snapshots next to a file, one of them by its name; True, as that mends it.
+    """Remove the snapshots next to a file, one of them by its name; True: this mends it.
 
     Raises:
         StoreError: one cannot be removed.
@@ -203,7 +203,7 @@ def remove_snapshots(path: str, name: str | None = None) -> bool:
 
 
 def damaged_snapshots(db: sqlite3.Connection, path: str) -> Iterator[tuple[str, str]]:
-    """The snapshots next to a file that are of no use, and why; and those of erased memories."""
+    """The useless snapshots next to a file, and why; and those of erased memories."""
     for name, space, is_partial in _files(path):
         if is_partial:
             continue  # is being written, or is removed by the next one
@@ -236,7 +236,7 @@ def _noted(db: sqlite3.Connection, space: int) -> list[Any] | None:
 
 
 def _about(db: sqlite3.Connection, namespace: str, columns: Sequence[str]) -> list[Any]:
-    """All that a snapshot depends on besides the memories."""
+    """Everything that a snapshot depends on besides the memories."""
     [schema] = db.execute("PRAGMA user_version").fetchone()
     embedder, sets = parse_sets(*Sender(db)(SELECT_SETS))
     vectors = [embedder, sorted(sets.underscored), sets.dropped]
@@ -245,7 +245,7 @@ def _about(db: sqlite3.Connection, namespace: str, columns: Sequence[str]) -> li
 
 
 def _stamp(file: BinaryIO) -> list[int]:
-    """Inode, size and times of a file: whatever is written to it moves these."""
+    """Inode, size and times of a file: any write to it changes these."""
     status = os.fstat(file.fileno())
     return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
 
@@ -282,7 +282,7 @@ def _remove(path: str, is_chosen: Callable[[str, int, bool], bool]) -> None:
 
 
 def _remove_abandoned(path: str, space: int) -> None:
-    """Remove what processes that have ended left of snapshots of a namespace."""
+    """Remove incomplete snapshots of a namespace that ended processes have left."""
     partials = [name for name, own, is_partial in _files(path) if own == space and is_partial]
     for name in partials:
         with suppress(FileNotFoundError), regular_file(name) as file:

@@ -17,8 +17,8 @@ from salience.retrieval.vector_sets import OTHER
 def checksum(*values: Any) -> int:
     """The CRC-32 of stored values, in their order.
 
-    Text counts in UTF-8, a number as Python writes it, bytes as they are; None is left out, so that
-    a column that a later schema adds changes no checksum while it is empty.
+    Text counts in UTF-8, a number as Python writes it, bytes as they are. None is left out: a
+    column of a later schema changes no checksum while it is empty.
     """
     encoded = [
         value
@@ -40,7 +40,7 @@ _INTERRUPTS: list[KeyboardInterrupt] = []
 
 
 def define(db: sqlite3.Connection, name: str, arguments: int, function: Callable[..., Any]) -> None:
-    """Let statements call a function; `interrupt_of` tells of an interrupt in it."""
+    """Let statements call a function; `interrupt_of` reports an interrupt in it."""
 
     def called(*values: Any) -> Any:
         try:
@@ -87,8 +87,8 @@ def chunks(values: Sequence[Any], size: int = _MAX_PARAMETERS) -> Iterator[Seque
 def execute_rows(db: sqlite3.Connection, statement: str, rows: Sequence[Sequence[Any]]) -> None:
     """Run a statement over many rows, which replace `{rows}` in it.
 
-    Unlike `executemany`, it releases Python's global lock once and not for every row, so that it
-    does not slow down a search in another thread.
+    Unlike `executemany`, it releases Python's global lock once and not for every row, and does not
+    slow down a search in another thread.
     """
     if rows:
         row = f"({placeholders(rows[0])})"
@@ -126,7 +126,7 @@ def vector_dimensions(
 ) -> list[tuple[str, int]]:
     """The stored names and the lengths of a namespace's vectors of some names or all.
 
-    It is that of most of a few, the largest if as many have another: one of them may be damaged.
+    A length is that of most of a few vectors, or the largest in a tie: one may be damaged.
     """
     [space] = db.execute("SELECT max(space) FROM spaces WHERE name = ?", (namespace,)).fetchone()
     stored = [kept for name in names or () for kept in (name, f"{OTHER}{name}")]

@@ -1,5 +1,5 @@
 """Commands and functions of both stores about the tables of memories.
 
-A function here is given `send`, which answers commands, and mostly the `Dialect` of a store, for
-what its tables have otherwise. What the two say otherwise in a statement is in `FRAGMENTS`.
+A function here takes `send`, which answers commands, and mostly the `Dialect` of a store, for what
+is different in its tables. `FRAGMENTS` has the parts of statements that differ between the two.
 """

@@ -1,7 +1,7 @@
-"""Commands to a database, as data; whoever is given `send` sends those of a round trip.
+"""Commands to a database, as data; `send` sends those of a round trip.
 
-What reads or writes is a function whose last argument is `send`, which answers with the results of
-the commands, one for each. A store runs it as a transaction; PostgreSQL's again if that breaks.
+A read or a write is a function whose last argument is `send`, which answers with the results of the
+commands, one for each. A store runs it as a transaction; PostgreSQL's retries it if that breaks.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Many:
 
 @dataclass(frozen=True)
 class Copy:
-    """Rows into a table by COPY; `types` are those of the columns."""
+    """Rows to COPY into a table; `types` are those of the columns."""
 
     table: str
     columns: Sequence[str]
@@ -121,7 +121,7 @@ class Copy:
 
 @dataclass(frozen=True)
 class Analyze:
-    """Renew the statistics of tables; the workers of a cluster do that by themselves."""
+    """Renew the statistics of tables; the workers of a cluster do so by themselves."""
 
     tables: Sequence[str]
 
@@ -133,7 +133,7 @@ class Analyze:
 
 @dataclass(frozen=True)
 class Call:
-    """Work on a connection to SQLite, for which there is no statement; the result is its answer."""
+    """Work on a connection to SQLite that is not one statement; the result is its answer."""
 
     work: Callable[[Any], Any]
 

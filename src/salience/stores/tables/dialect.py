@@ -1,4 +1,4 @@
-"""Commands for all that the tables of one store have otherwise than those of another."""
+"""Commands for everything that differs between the tables of the stores."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "erasures": Tombstone._fields,
     "meta": ("key", "value"),
 }
-"""The columns of tables, in the order of the rows that are written to them."""
+"""The columns of tables, in the order of the rows written to them."""
 KEYS = {"vectors": 3, "links": 4, "notes": 2, "meta": 1}
-"""The tables of which rows are replaced, and how many of their columns are the key."""
+"""The tables whose rows are replaced, and how many of their columns are the key."""
 SELECT_SETS = shared("SELECT key, value FROM meta WHERE key IN ('embedder', 'vectors')")
 
 
@@ -38,21 +38,21 @@ class NewRow(NamedTuple):
 
 
 class Dialect(Protocol):
-    """The tables of one store; `erased` says what has become of the bytes of what was erased."""
+    """The tables of one store; `erased` says what has become of the bytes of erased data."""
 
     erased: str
 
     def enter(self, namespace: str) -> Command:
-        """Lock a namespace, a new one if it is not there."""
+        """Lock a namespace, a new one if it does not exist."""
 
     def lock(self, namespace: str) -> Command:
-        """Lock a namespace, also one to which its first memories are just being written."""
+        """Lock a namespace, even one that is just getting its first memories."""
 
     def reserve(self, namespace: str, count: int) -> Command:
         """Take the next places of a log; the answer is the last, none if the namespace is gone."""
 
     def advance(self, namespace: str, place: int) -> list[Command]:
-        """Let a log go on behind a place, if it is not there yet."""
+        """Let a log go on behind a place, if it has not reached it yet."""
 
     def insert(self, table: str, rows: Sequence[Sequence[Any]]) -> list[Command]:
         """Write new rows, their values in the order of the columns."""
@@ -64,7 +64,7 @@ class Dialect(Protocol):
         self, heads: Mapping[str, Any], rows: Mapping[str, int], begun: Mapping[str, int],
         send: Send,
     ) -> dict[str, tuple[Iterator[int], Iterator[int] | None]]:  # fmt: skip
-        """The numbers of new rows and, where these are others, of the memories that begin.
+        """The numbers of new rows and, if they differ, of the memories that begin.
 
         They are by namespace; `heads` are the answers to `enter`.
         """
@@ -99,7 +99,7 @@ class Dialect(Protocol):
         """Erase memories with their terms and vectors, and let indexes know."""
 
     def erase_name(self, namespace: str) -> list[Command]:
-        """Erase a namespace that has nothing any more."""
+        """Erase a namespace that no longer has anything."""
 
     select_last_rows: Statement
     """Reads where the rows of each namespace end, as one value for `select_missing`."""
@@ -114,7 +114,7 @@ class Dialect(Protocol):
         """Keep out all who write to a namespace, to change the sets of vectors."""
 
     def reload(self, namespace: str | None) -> list[Command]:
-        """Let indexes of a namespace read everything again; for None, of all that have to."""
+        """Make the indexes of a namespace reload; for None, of all that have to."""
 
     def decoded(self, values: dict[str, Any]) -> dict[str, Any]:
         """Values as read, by name, as `codec` has them."""
@@ -127,7 +127,7 @@ class Dialect(Protocol):
 
 
 def lock(namespace: str) -> Statement:
-    """Lock a namespace that is there."""
+    """Lock an existing namespace."""
     return shared("SELECT 1 FROM spaces WHERE $own $locked", (namespace,))
 
 
@@ -161,7 +161,7 @@ def states_by_id(rows: Iterable[Sequence[Any]], dialect: Dialect) -> dict[str, d
 
 
 def select_stored(namespace: str, ids: Sequence[str], *, locked: bool = False) -> Statement:
-    """Read all stored values of memories, and lock them if told."""
+    """Read all stored values of memories, and lock them if requested."""
     return shared(
         f"SELECT {_read(_STORED_COLUMNS)} FROM memories WHERE $own "
         "AND id $any_text ORDER BY +$row" + (" $locked" if locked else ""),

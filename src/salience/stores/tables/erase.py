@@ -1,6 +1,6 @@
 """Erasing memories with all they have, and the names of users and namespaces.
 
-What is erased is counted before, and looked up again after, in the same transaction.
+The same transaction counts what it erases before, and looks it up again after.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from salience.stores.tables.dialect import (
 from salience.stores.tables.event_log import append_events, events, forget_actor, write_events
 
 ERASED_AT_ONCE = 2_000
-"""The most memories that are erased in one transaction; other writers wait for it."""
+"""The most memories to erase in one transaction; other writers wait for it."""
 NOTHING_ERASED = Erasure({}, {}, "")
 _NAMES_OTHER = "payload IS NOT NULL AND $other IS NOT NULL AND $other $any_text"
 _BY_OTHER = "events $events_by_mention"
@@ -60,7 +60,7 @@ class ErasedMemory(NamedTuple):
 
 
 class _Erased:
-    """The memories of a namespace that are to be erased, by all that tells of them."""
+    """The memories of a namespace to erase, by everything that refers to them."""
 
     def __init__(self, namespace: str, memories: Sequence[ErasedMemory], dialect: Dialect) -> None:
         self._own = namespace
@@ -113,7 +113,7 @@ class _Erased:
         ]
 
     def forget_mentions(self, send: Send) -> None:
-        """Take what names them out of the events of others."""
+        """Remove what names them from the events of others."""
         [naming] = send(
             shared(
                 f"SELECT seq, actor, $payload FROM {_BY_OTHER} WHERE $own AND {_NAMES_OTHER}",
@@ -133,7 +133,7 @@ def erase(
     dialect: Dialect,
     send: Send,
 ) -> tuple[Erasure, bool]:
-    """Erase memories of a namespace that is locked; True if it has no others.
+    """Erase memories of a locked namespace; True if it has no others.
 
     It leaves a tombstone, unless nobody is `erasing`.
     """
@@ -154,13 +154,13 @@ def erase(
 
 
 def _counted(kind: str, table: str, condition: str, *parameters: Any) -> Statement:
-    """Count the rows of a table that are of a namespace, the first parameter, as a kind."""
+    """Count the rows of a table in a namespace, the first parameter, as a kind."""
     select = f"SELECT '{kind}', count(*) FROM {table} WHERE $own AND {condition}"
     return shared(select, parameters)
 
 
 def _sums(answers: Iterable[Any], naming: Sized = ()) -> dict[str, int]:
-    """The answers of statements that count, by kind; questions that are `naming` are mentions."""
+    """The answers of counting statements, by kind; `naming` questions are mentions."""
     sums = {kind: int(number or 0) for [[kind, number]] in answers}
     return {**sums, "mentions": sums["mentions"] + len(naming)} if naming else sums
 
@@ -189,7 +189,7 @@ def _rewrite_events(
 def _bury(
     namespace: str, erasing: Erasing | None, ids: Sequence[str], dialect: Dialect, send: Send
 ) -> None:
-    """Leave a tombstone at the next place of the log, with the hashes of the ids that are gone."""
+    """Leave a tombstone at the next place of the log, with the hashes of the erased ids."""
     if erasing is None:
         return
     [[[place]]] = send(dialect.reserve(namespace, 1))
@@ -199,7 +199,7 @@ def _bury(
 
 
 def erase_user(op: Delete, after: int, dialect: Dialect, send: Send) -> tuple[Erasure, int | None]:
-    """Take the name of a user out of the next events of a namespace after a place.
+    """Remove the name of a user from the next events of a namespace after a place.
 
     Memories that the user wrote no longer say so. The second part is the place of the last of the
     events, None at the end of the log.
@@ -260,10 +260,10 @@ def _forget_in_questions(op: Delete, dialect: Dialect, send: Send) -> tuple[Eras
 
 
 def erase_name(namespace: str, kept: Sequence[str], dialect: Dialect, send: Send) -> Erasure | None:
-    """Erase the name of a namespace without memories, with all else it has: a name can be telling.
+    """Erase the name of a namespace without memories, and all else: a name can reveal something.
 
-    None, with nothing done, if it has memories, or is not there. Notes that are `kept` stay, and
-    the name with them.
+    None, with nothing done, if it has memories or does not exist. `kept` notes stay, and the name
+    with them.
     """
     there, memories = send(lock(namespace), shared(_ANY_MEMORY, (namespace,)))
     if memories or not there:
@@ -290,7 +290,7 @@ def forget_user(
     dialect: Dialect,
     run: Callable[[Callable[[Send], tuple[Erasure, int | None]]], tuple[Erasure, int | None]],
 ) -> None:
-    """Take the name of a user out of all that a namespace keeps, in short transactions."""
+    """Remove the name of a user from all that a namespace keeps, in short transactions."""
     tally.add(run(partial(_forget_in_questions, op, dialect))[0])
     after: int | None = 0
     while after is not None:
@@ -322,8 +322,8 @@ def let_hold(
 ) -> tuple[str, ...]:
     """Let what memories had superseded or merged hold again, before these are erased; its ids.
 
-    It becomes what it was before. What a memory that stays has superseded in turn is superseded by
-    that one instead: of Porto, Lisbon and Faro, without Lisbon Faro holds, and not Porto.
+    It becomes what it was before. If a memory that stays has superseded an erased one, it
+    supersedes what that one did: of Porto, Lisbon and Faro, Faro holds without Lisbon, not Porto.
     """
     ids = [memory.id for memory in memories]
     if erasing is None or not ids:
@@ -438,7 +438,7 @@ def _restoring(
 
 
 def _before(state: Mapping[str, Any], payloads: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The status and the end of a memory before it was superseded, as far as it was left so.
+    """The status and the end of a memory before it was superseded, if unchanged since.
 
     `payloads` are those of its events, the last first.
     """

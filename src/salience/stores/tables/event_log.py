@@ -51,7 +51,7 @@ LogEntry = tuple[int, Event]
 
 
 def log(op: Log, dialect: Dialect, send: Send) -> tuple[str, ...]:
-    """Append events and apply them; or nothing, and the ids that are not there."""
+    """Append events and apply them; or do nothing and return the ids in the way."""
     keys = dict(op.keys)
     _, reserved, rows, now, *used = send(
         dialect.lock(op.namespace),
@@ -82,7 +82,7 @@ def write_events(
     op: Log, states: Mapping[str, dict[str, Any]], reserved: Sequence[Any], dialect: Dialect,
     send: Send,
 ) -> None:  # fmt: skip
-    """Apply events to the states of memories, and append them at the places that are reserved."""
+    """Apply events to the states of memories, and append them at the reserved places."""
     for [last] in reserved:
         changed, entries = op.applied(states)
         send(
@@ -141,7 +141,7 @@ def _event_row(namespace: str, seq: int, sequence: int, event: Event) -> tuple[A
 def events(op: Events, send: Send, until: int | None = None) -> list[Event]:
     """The log, oldest first, up to a place.
 
-    A whole log is read in pages, so that others need not wait for the connection for long.
+    It reads a whole log in pages: others need not wait long for the connection.
     """
     select, values = _selected(op, send, until)
     bound = op.first if op.last is None else op.last
@@ -205,10 +205,10 @@ def event_of(
 
 
 def recounted(log: Sequence[Sequence[Any]]) -> tuple[int, bytes] | None:
-    """The edits of a memory that count, and its packed accesses, by the log of it, oldest first.
+    """The edits of a memory that count, and its packed accesses, by its log, oldest first.
 
-    A row has what `event_of` takes between the place and the payload. None for a log that does not
-    begin with the writing of the memory, or is damaged.
+    A row has what `event_of` takes between the place and the payload. None if the log does not
+    begin with the writing of the memory or is damaged.
     """
     try:
         events = [event_of(0, type, "", *values) for type, *values in log]
@@ -223,7 +223,7 @@ def recounted(log: Sequence[Sequence[Any]]) -> tuple[int, bytes] | None:
 def unmarked_continuations(
     log: Iterable[tuple[int, str, str | None]], kind: str, content: str
 ) -> dict[int, str]:
-    """The payloads, by place, that edits would have by which a chat went on, and which lack a mark.
+    """The payloads, by place, of edits that continued a chat but lack the mark, with the mark.
 
     A row has the place, type and payload of an event of a memory; the oldest is the first.
     """
@@ -287,7 +287,7 @@ def _tombstones(rows: Iterable[Sequence[Any]]) -> list[Event]:
 def tombstones(
     new: Sequence[Tombstone], namespaces: Iterable[str], dialect: Dialect, send: Send
 ) -> list[Tombstone]:
-    """All tombstones of the store, after some of another were added; logs go on behind these."""
+    """All tombstones of the store, after adding some of another; logs go on behind these."""
     select = shared(f"SELECT {', '.join(Tombstone._fields)} FROM erasures")
     [rows] = send(select)
     if new:
@@ -309,7 +309,7 @@ def last_tombstone(namespace: str) -> Statement:
 
 
 def forget_actor(namespace: str, user_id: str, dialect: Dialect, send: Send) -> None:
-    """Take the name of a user out of the tombstones of a namespace."""
+    """Remove the name of a user from the tombstones of a namespace."""
     hashed = name_hash(namespace)
     [renamed] = send(
         shared(

@@ -1,4 +1,4 @@
-"""Put: from the state that a write relies on to what it changes, namespace by namespace."""
+"""Put: from the state a write relies on to what it changes, namespace by namespace."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class NamespaceBatch:
     states: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Stored memories that events of this write change, by id; then those that it writes, too."""
     those_that_were: dict[str, MemoryRecord] = field(default_factory=dict)
-    """Stored memories that have to be as they were when they were read, by id."""
+    """Stored memories that must be as they were when read, by id."""
     saying_the_same: Sequence[Sequence[tuple[str, int, KeyOfOwner]]] = ()
     """Memories as `operations.Seen` compares them, by text and by attribute."""
     log_entries: list[LogEntry] = field(default_factory=list)
@@ -79,7 +79,7 @@ class NamespaceBatch:
     ) -> tuple[Event, list[str], list[str]]:
         """Number the next version of a memory, which takes over what no edit changes.
 
-        With it are the event of it, and the stored names of the vectors that are handed on, and of
+        The result also has its event, and the stored names of the vectors that it keeps and of
         those that become former ones.
         """
         before = self.replaced.get(draft.record.id)
@@ -121,7 +121,7 @@ class NamespaceBatch:
         ]
 
     def commands(self, last: int, dialect: Dialect) -> list[Command]:
-        """Write the rows, where the last of the entries is at a place."""
+        """Write the rows; the last of the entries is at the place `last`."""
         old = [values["row"] for values in self.replaced.values()]
         first = last - len(self.log_entries) + 1
         former = [
@@ -272,7 +272,7 @@ def _refused_ids(op: Put, batches: Mapping[str, NamespaceBatch]) -> tuple[str, .
 
 
 def _dimensions(batch: NamespaceBatch, names: Iterable[str]) -> dict[str, int]:
-    """The lengths of the searched vectors of some names, of those that there are."""
+    """The lengths of the searched vectors of some names, as far as they exist."""
     stored = {name: batch.sets.stored_name(name) for name in names}
     return {name: batch.dimensions[own] for name, own in stored.items() if own in batch.dimensions}
 
@@ -293,7 +293,7 @@ def _add_memory(
 
 
 def _link_events(batch: NamespaceBatch, op: Put) -> Iterator[LogEntry]:
-    """The links that are removed and made, as events of the memories that they come from."""
+    """The links to remove and to make, as events of the memories that they come from."""
     for link in op.unlinks:
         if link.namespace == batch.namespace and link.key in batch.existing_links:
             batch.existing_links.remove(link.key)

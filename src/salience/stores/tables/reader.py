@@ -1,4 +1,4 @@
-"""Answers out of the tables of both stores, in the transaction of a `send`."""
+"""Answers from the tables of both stores, in the transaction of a `send`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROWS_BY_ID = worded("SELECT id, $row FROM memories WHERE $own AND id $any_text")
 
 
 class RowIds(Protocol):
-    """The ids of rows, of all namespaces, by which operations name them."""
+    """The ids by which operations name rows, across all namespaces."""
 
     def encode(self, namespace: str, rows: Sequence[int]) -> Rows:
         """The ids of rows of a namespace."""
@@ -56,7 +56,7 @@ class TableReader:
         return self.sets(*send(SELECT_SETS))[0]
 
     def read_texts(self, op: operations.ReadTexts, send: Send) -> list[str | None]:
-        """The contents of rows; nothing else of a memory is read, which takes a tenth."""
+        """The contents of rows; reading nothing else takes a tenth of the time."""
         select = "SELECT $row, content FROM memories WHERE $of_rows"
         parts = list(self._row_ids.by_namespace(op.rows))
         answers = send(*[shared(select, (name, rows.tolist())) for name, rows, _ in parts])
@@ -104,7 +104,7 @@ class TableReader:
         return self._row_ids.encode(op.namespace, [row for (row,) in rows])
 
     def rows_by_id(self, op: operations.RowsById, send: Send) -> dict[str, int]:
-        """The rows of ids that are there."""
+        """The rows of ids that exist."""
         [pairs] = send(Statement(ROWS_BY_ID, (op.namespace, list(op.ids))))
         rows = self._row_ids.encode(op.namespace, [row for _, row in pairs]).tolist()
         by_id = dict(zip((id for id, _ in pairs), rows, strict=True))

@@ -53,7 +53,7 @@ def _keys_of(rows: Iterable[Any]) -> Iterable[AccessKey]:
 def put_key(op: PutKey, dialect: Dialect, send: Send) -> bool:
     """Write a new access key or the next version of one; True if it was written.
 
-    It may be repeated, as after a connection that broke while it was committed.
+    It may be repeated, as after a connection that broke during the commit.
     """
     entry = json.dumps(op.key.entry(), ensure_ascii=False, sort_keys=True)
     write = (

@@ -1,7 +1,7 @@
 """The two sets of vectors: filling the one beside, cutting over, dropping.
 
-Whoever writes vectors locks a namespace and then reads which sets there are; a cut-over keeps all
-of them out. So it waits for the writes that have begun, and those that begin see what it did.
+A write of vectors locks a namespace and then reads the sets; a cut-over keeps all such writes out.
+So it waits for the writes that have begun, and later ones see what it did.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from salience.stores.tables.dialect import (
 )
 
 DROPPED_AT_ONCE = 2_000
-"""Vectors of a namespace that are erased in one transaction; its other writers wait for it."""
+"""The number of vectors to erase in one transaction; other writers of the namespace wait."""
 _KEYS = {"vectors": "name, $row", "former_vectors": "memory, event, name"}
 _OF_NAMES = "$own AND name $any_text"
 
@@ -48,7 +48,7 @@ def put_vectors(
 def _put(
     op: PutVectors, vectors: Mapping[int, Embedding], dialect: Dialect, alone: bool, send: Send
 ) -> bool:
-    """Write vectors; False if they are the first of their name beside, which is noted `alone`."""
+    """Write vectors; False if they are the first of their name beside: noting that runs `alone`."""
     namespace = op.namespace
     *_, there, stored_sets, rows = send(
         *(dialect.lock_sets() if alone else ()),
@@ -104,7 +104,7 @@ def cut_over(
 ) -> int | None:
     """Search the set beside, once the last few memories have its vectors; see `CutOver`.
 
-    What has them already is not looked at in the transaction, for which others wait.
+    The transaction, for which others wait, does not look at memories that have them already.
     """
     sets = ask(read_sets, namespaces)
     [last] = ask(lambda send: send(dialect.select_last_rows), namespaces)
@@ -156,7 +156,7 @@ def _beside(sets: VectorSets) -> str:
 
 
 def begin_dropping(dialect: Dialect, send: Send) -> VectorSets:
-    """The sets of vectors, of which the one beside is about to be dropped."""
+    """The sets of vectors; the one beside is about to be dropped."""
     *_, stored_sets = send(*dialect.lock_sets(), SELECT_SETS)
     sets = parse_sets(stored_sets)[1].dropping()
     send(*dialect.replace("meta", [("vectors", sets.to_json())]))
@@ -194,7 +194,7 @@ def _select_left(own: tuple[str, list[str]], send: Send) -> list[Any]:
 
 
 def _drop_some(sets: VectorSets, own: tuple[str, list[str]], send: Send) -> bool:
-    """Erase some vectors of a namespace; False if the sets are not as they were."""
+    """Erase some vectors of a namespace; False if the sets have changed."""
     _, stored_sets = send(lock(own[0]), SELECT_SETS)
     if parse_sets(stored_sets)[1] != sets:
         raise Abandon(False)

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class TableWriter(ABC):
-    """Writes to the tables of a dialect, and the accesses that wait before what may see them."""
+    """Writes to the tables of a dialect; waiting accesses come before what may see them."""
 
     dialect: Dialect
     _accesses: AccessQueue
@@ -76,7 +76,7 @@ class TableWriter(ABC):
         self.run(partial(event_log.set_fields, op, self.dialect), (op.namespace,))
 
     def note(self, op: Note) -> bool:
-        """Set a note, if it is as it was; return whether it was."""
+        """Set a note if it has not changed; return whether it was set."""
         is_set = self.run(partial(values.note, op, self.dialect), (op.namespace,))
         if is_set and op.value is None and op.key in WORK_NOTES:  # the name was kept for it
             self._erase_name(op.namespace, Tally(), WORK_NOTES)
@@ -95,8 +95,8 @@ class TableWriter(ABC):
     def delete(self, op: Delete) -> Erasure:
         """Erase memories with all they have, and the name of a user.
 
-        Each transaction erases at most 2,000, so that other writers need not wait long, and leaves
-        a tombstone, unless nobody is `erasing`. What is cut short is continued by another call.
+        Each transaction erases at most 2,000, which keeps other writers from waiting long, and
+        leaves a tombstone, unless nobody is `erasing`. Another call continues one cut short.
 
         Raises:
             StoreError: it was cut short; says how many are erased.
@@ -122,7 +122,7 @@ class TableWriter(ABC):
         return tally.erasure(self._left_on_disk(op, tally, left) if tally.has_erased else "")
 
     def _chosen(self, op: Delete) -> Iterator[Sequence[str]]:
-        """The ids of memories that are to be erased, as many as are erased at once."""
+        """The ids of memories to erase, as many as one transaction erases."""
         if op.ids is not None:
             for at in range(0, len(op.ids), erase.ERASED_AT_ONCE):
                 yield op.ids[at : at + erase.ERASED_AT_ONCE]
@@ -142,7 +142,7 @@ class TableWriter(ABC):
     ) -> tuple[Erasure, bool]:
         """Erase memories of some ids that pass the filter; True if the namespace has no others.
 
-        Where that is done `alone` and there are none, nothing is written.
+        If it runs `alone` and there are none, nothing is written.
         """
         select = self.dialect.select_chosen(op.namespace, ids, op.where)
         *_, rows = send(self.dialect.lock(op.namespace), select)
@@ -173,15 +173,15 @@ class TableWriter(ABC):
         return erased
 
     def _begin_erasing(self, namespace: str, send: Send) -> None:
-        """Let go of what else has what is about to be erased, in its transaction."""
+        """Release what else holds data about to be erased, in its transaction."""
 
     @abstractmethod
     def _end_erasing(self, namespace: str, *, everything: bool) -> None:
-        """Let go of what else has what was erased, also where that was cut short."""
+        """Release what else holds erased data, even if the erasure was cut short."""
 
     @abstractmethod
     def _left_on_disk(self, op: Delete, tally: Tally, named: str) -> str:
-        """The state of the bytes of what was erased; `named` says what has the namespace's name."""
+        """The state of the bytes of erased data; `named` says what has the namespace's name."""
 
 
 def _sent(command: Command, send: Send) -> list[Any]:

@@ -1,4 +1,4 @@
-"""SQL of candidates: one statement, of a part for each route of a search."""
+"""SQL of candidates: one statement with a part for each route of a search."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ class Search(NamedTuple):
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of a statement, with all that they have to know of a namespace.
+    """The parts of a statement, with all that they need to know about a namespace.
 
-    `stored` are the stored names of the searched vectors by name, `indexed` those of them that have
-    an index, `passages` the stored names of vectors of passages; `frequencies` the number of
-    memories of each term of the query, among `living`, which have `mean` words.
+    `stored` are the stored names of the searched vectors by name, `indexed` those that have an
+    index, `passages` the stored names of vectors of passages; `frequencies` the number of memories
+    with each term of the query, among `living`, which have `mean` words.
     """
 
     namespace: str
@@ -221,6 +221,6 @@ class Parts:
 
 
 def _rows(op: Search) -> int:
-    """The number of rows that a part brings."""
+    """The number of rows that a part returns."""
     per_row, more = _MARGIN
     return _ALL_ROWS if op.depth is None else min(_ALL_ROWS, int(op.depth * per_row) + more)

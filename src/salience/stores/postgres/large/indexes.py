@@ -43,8 +43,8 @@ def build_indexes(
 ) -> int:
     """Build missing indexes of namespaces of `least` memories; the number built.
 
-    Searches and writes go on meanwhile. They are those of words and of the vectors that are
-    searched, unless the stored names of other vectors are given; statistics are rebuilt.
+    Searches and writes go on meanwhile. It indexes words and the searched vectors, unless the
+    stored names of other vectors are given, and rebuilds statistics.
     """
     database = connections.database
     with database.connect() as connection, translate_errors(database.server):
@@ -109,7 +109,7 @@ def drop_indexes_of(database: Database, namespace: str, vectors: Sequence[tuple[
 
 
 def noted_indexes(connection: psycopg.Connection[Any]) -> list[tuple[str, str, str]]:
-    """The indexes that are noted as built: namespace, what is indexed, own name."""
+    """The indexes noted as built: namespace, what is indexed, own name."""
     noted = connection.execute("SELECT namespace, name, size FROM indexes ORDER BY 1, 2").fetchall()
     return [(space, name, _index_name(space, name, size)) for space, name, size in noted]
 

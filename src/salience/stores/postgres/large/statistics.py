@@ -1,4 +1,4 @@
-"""Figures of a whole namespace: what an index in memory would count, as the server has noted it."""
+"""Figures of a whole namespace: what an index in memory would count, as noted on the server."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Statistics:
     """Words of each field, memories (a long one counted by its passages), and frequent terms.
 
     `speakers` says how many memories each said, `greetings` how often each name was said to whom.
-    All are as of when they were made, for rows up to `counter`.
+    All are as of their computation, for rows up to `counter`.
     """
 
     counter: int = 0

@@ -34,7 +34,7 @@ class Replicas(ReplicaManager):
     """The replicas of a process, and answers out of them."""
 
     def namespaces_of(self, op: operations.Op) -> Collection[str]:
-        """The namespaces whose replicas answer an operation; none if that is for the server."""
+        """The namespaces whose replicas answer an operation; none if the server answers it."""
         if isinstance(op, operations.Collect):
             return op.query.namespaces
         if isinstance(op, operations.OfNamespaces):
@@ -52,7 +52,7 @@ class Replicas(ReplicaManager):
         return parts[0] if len(parts) == 1 else [edge for part in parts for edge in part]
 
     def begin(self, batch: Sequence[operations.Op], send: Send) -> None:
-        """Bring the indexes that some operations are asked of up to date, once a search."""
+        """Bring the indexes that answer some operations up to date, once a search."""
         names, search = self.named(batch), self._own
         question = next((_question(op) for op in batch if isinstance(op, operations.Collect)), None)
         begins = any(isinstance(op, operations.OfNamespaces) for op in batch)
@@ -63,7 +63,7 @@ class Replicas(ReplicaManager):
         search.asked = None if begins else question or search.asked
 
     def end_search(self) -> None:
-        """Have the next operations of this thread answered by indexes that are up to date then."""
+        """Let indexes be brought up to date for the next operations of this thread."""
         self._own.current = frozenset()
 
     def named(self, batch: Sequence[operations.Op]) -> frozenset[str]:
@@ -94,7 +94,7 @@ class Replicas(ReplicaManager):
         return self._with_columns(partial(getattr(self, op.method), op), send)
 
     def _by_namespace(self, op: Any, send: Send) -> Any:
-        """Answer an operation about namespaces of which some are large."""
+        """Answer an operation about namespaces, some of them large."""
         parts: list[Any] = []
         for name in op.namespaces:
             large, single = self._own.large.get(name), replace(op, namespaces=(name,))
@@ -109,7 +109,7 @@ class Replicas(ReplicaManager):
     def _collect_large(
         self, op: operations.Collect, large: Sequence[LargeNamespace], send: Send
     ) -> Candidates:
-        """Collect from namespaces of which some are large: the server brings what they hold."""
+        """Collect from namespaces, some of them large: the server finds candidates in these."""
         queries = op.queries()
         for _ in range(2):
             for each in large:
@@ -121,7 +121,7 @@ class Replicas(ReplicaManager):
         return replace(table, approximate=large[-1].why)
 
     def _with_columns(self, answer: Callable[[], Any], send: Send) -> Any:
-        """An answer; columns and links that an index lacks for it are read."""
+        """An answer; it reads columns and links that an index lacks for it."""
         supplied: list[tuple[Replica, MissingColumns]] = []
         try:
             while True:
@@ -134,7 +134,7 @@ class Replicas(ReplicaManager):
                 replica.feed.supplied.pop((given.names, given.rows), None)
 
     def _supply(self, missing: MissingColumns, send: Send) -> Replica:
-        """Read columns or links of memories for the feed of a replica, which is given back."""
+        """Read columns or links of memories for the feed of a replica; return the replica."""
         namespace = missing.namespace
         replica, large = self._replica(namespace), self._own.large.get(namespace)
         refreshes, pending = replica.refreshes, self._pending(namespace)

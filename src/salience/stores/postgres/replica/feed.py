@@ -55,7 +55,7 @@ _TEXTS = f"json_build_array({', '.join(f'm.{name}' for name in LEXICAL)})::text"
 
 
 class MissingColumns(LookupError):
-    """An index asks for columns of some rows or of all, or for links, that were not read yet."""
+    """An index asks for columns of some or all rows, or for links, not read yet."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class ReplicaFeed:
         self.fresh: Chunk | None = None  # new memories
         self.changed: Chunk | None = None
         self.supplied: dict[tuple[tuple[str, ...], tuple[int, ...] | None], list[Chunk]] = {}
-        """The rows that were read because the index asked for them, by names and rows."""
+        """The rows read because the index asked for them, by names and rows."""
         self.fresh_vectors: Sequence[tuple[str, list[int], list[bytes | None]]] = ()
         self.stored_embedder: str | None = None
         self.stored_links: list[tuple[str, str, str, float, float]] | None = None
@@ -141,7 +141,7 @@ class ReplicaFeed:
 
 
 class Watermark(NamedTuple):
-    """The state of a namespace that its index has reached: whatever is newer comes after it."""
+    """The state of a namespace that its index has reached: anything newer comes after it."""
 
     counter: int = 0
     version: int = 0
@@ -162,11 +162,11 @@ class Watermark(NamedTuple):
 
     @property
     def searched_embedder(self) -> str | None:
-        """The embedder of the vectors that are searched, None if it is not known."""
+        """The embedder of the searched vectors, None if it is not known."""
         return (self.previews and self.sets.searched) or self.embedder
 
     def moved(self, other: Watermark) -> bool:
-        """True if the index has to look at what was written between the two."""
+        """True if the index must look at what was written between the two."""
         own, others = (
             (each.counter, each.version, each.started, each.embedder, each.vectors)
             for each in (self, other)
@@ -174,7 +174,7 @@ class Watermark(NamedTuple):
         return other.uses or own != others
 
     def broken(self, other: Watermark) -> bool:
-        """True if everything has to be read to get from this to the other."""
+        """True if only reading everything leads from this to the other."""
         own, others = ((each.started, each.sets.underscored) for each in (self, other))
         return self.version < other.changes_from or own != others
 
@@ -236,7 +236,7 @@ class ColumnRequest:
         return [self._clock(), rows]
 
     def changed(self, since: Watermark, accesses: bool) -> list[Statement]:
-        """Read the memories that were there at a watermark and have changed since."""
+        """Read the memories that existed at a watermark and have changed since."""
         name = self._namespace
         events = (name, since.seq, _uses(accesses))
         rows = Statement(
@@ -282,7 +282,7 @@ class ColumnRequest:
 
 
 def _renewed(columns: dict[str, list[Any]], texts: Sequence[str | None]) -> dict[str, Any]:
-    """Columns with what follows from texts worked out of these, where they are given."""
+    """Columns with the values that follow from texts recomputed, where texts are given."""
     of_texts = [name for name in columns if name in codec.OF_TEXTS]
     damaged: dict[int, Any] = {}
     for place, stored in enumerate(texts):

@@ -6,8 +6,8 @@ else the search asks about are read into a small index of this search, and the c
 any other namespace ranks them. Figures of the whole namespace come from statistics that `salience
 index` has noted, and from counts of rare terms.
 
-What this may miss is a memory that none of the parts brings; and scores that depend on all memories
-are those of the statistics.
+This may miss a memory that none of the parts finds. Scores that depend on all memories come from
+the statistics.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class LargeNamespace:
 
     @property
     def why(self) -> str:
-        """The reason that what a search finds here is approximate."""
+        """The reason why what a search finds here is approximate."""
         return (
             f"the namespace {self.namespace!r} has {self._living:,} memories, more than this "
             "process holds; the server's indexes brought the candidates"
@@ -145,7 +145,7 @@ class LargeNamespace:
         return operations.near_words(op, partial(self._holders, send=send))
 
     def _holders(self, words: Sequence[str], send: Send) -> list[operations.Holders]:
-        """The memories that hold each word, in whatever field."""
+        """The memories that hold each word, in any field."""
         keys = [term_key(number) for number in term_ids_once(words).tolist()]
         [_, answer] = send(
             set_local("enable_seqscan", "off"),
@@ -189,7 +189,7 @@ class LargeNamespace:
     # Candidates
 
     def collect(self, op: operations.Collect, queries: Sequence[Query], send: Send) -> None:
-        """Have the index hold what the routes may find for some queries, and those beside it."""
+        """Let the index hold what the routes may find for some queries, and the turns beside it."""
         self.figures(send)
         for route in op.routes:
             self._check(route, op.query)
@@ -210,11 +210,11 @@ class LargeNamespace:
         self.include([*asked_rows, *(row + self.replica.offset for (row,) in rows)], send)
 
     def own_rows(self, rows: Rows) -> list[int]:
-        """The ids of those rows that are its memories."""
+        """The ids of the rows that are its memories."""
         return rows[rows >> ROW_BITS == self.replica.offset >> ROW_BITS].tolist()
 
     def _check(self, route: Any, query: Query) -> None:
-        """Refuse a vector that cannot be compared with those stored."""
+        """Refuse a vector that cannot be compared with the stored ones."""
         if not isinstance(route, Vector) or query.vector is None:
             return
         searched = self.replica.watermark.searched_embedder
@@ -230,7 +230,7 @@ class LargeNamespace:
             )
 
     def _count(self, query: Query, send: Send) -> None:
-        """Know how many memories hold each term of a query."""
+        """Count the memories that hold each term of a query."""
         forms = {term_id(form) for term in query.reading.terms for form in term}
         noted = self._statistics.frequencies
         for term in forms - self._frequencies.keys():
@@ -250,7 +250,7 @@ class LargeNamespace:
             self._frequencies.update(zip(rare, counts, strict=True))
 
     def include(self, ids: Iterable[int], send: Send) -> None:
-        """Have the index hold some rows; whatever is new has it rebuilt."""
+        """Let the index hold some rows; any new row rebuilds it."""
         all_rows = self._rows.union(ids)
         if all_rows == self._rows and self.replica.refreshes:
             return
@@ -273,7 +273,7 @@ class LargeNamespace:
         self._rows, self.replica = all_rows, replica
 
     def include_linked(self, ids: Iterable[int], type: str | None, send: Send) -> None:
-        """Have the index hold some rows, and the memories that links of a type, or all, name."""
+        """Let the index hold some rows, and the memories that links of a type, or all, name."""
         numbers = [row - self.replica.offset for row in ids]
         name = self.namespace
         [linked] = send(Statement(_SELECT_LINKED, (name, numbers, name, type, name, type, name)))

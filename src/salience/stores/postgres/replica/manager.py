@@ -59,7 +59,7 @@ def most_memories(limit: int) -> int:
 def machine_memory(limits: Sequence[str] = _CGROUP_FILES) -> int:
     """The bytes of memory that the machine has, or its container may use.
 
-    `limits` are files that may hold the limit of a container. Where a system does not tell, 4 GiB.
+    `limits` are files that may hold the limit of a container. It is 4 GiB if a system does not say.
     """
     sizes = [_UNKNOWN_MACHINE_BYTES]
     if hasattr(os, "sysconf"):  # everywhere but on Windows
@@ -78,7 +78,7 @@ _MAX_ADVANCES = 100  # to bring an index up to date while other threads do the s
 class _Search(threading.local):
     """The state of the search of a thread: `current` are the namespaces brought up to date for it.
 
-    `large` are those too large for an index, `asked` is what it asks the routes.
+    `large` are those too large for an index, `asked` is its question to the routes.
     """
 
     current: frozenset[str] = frozenset()
@@ -111,7 +111,7 @@ class ReplicaManager(IndexReader):
 
     @contextmanager
     def pinned(self, namespaces: Collection[str]) -> Iterator[None]:
-        """Let the replicas of some namespaces give way to no others."""
+        """Keep the replicas of some namespaces, whatever room others need."""
         with self._lock:
             self._pinned.update(namespaces)
         try:
@@ -128,7 +128,7 @@ class ReplicaManager(IndexReader):
         return living <= most_memories(self._limit)
 
     def _load(self, namespace: str, send: Send) -> bool:
-        """Read all of a namespace; False if it is too large. One thread does, others wait."""
+        """Read all of a namespace; False if it is too large. One thread reads, others wait."""
         [answer] = send(feed.select_watermark(namespace, Watermark(), accesses=False))
         watermark = feed.parse_watermark(answer, self._previews)
         if not self.fits(watermark.living):
@@ -174,7 +174,7 @@ class ReplicaManager(IndexReader):
     def advance(self, namespaces: Iterable[str], send: Send, *, refresh: bool = True) -> None:
         """Bring the indexes of some namespaces up to date.
 
-        Those that have none are loaded; one that is too large gets one of this search. Unless
+        It loads missing ones; a namespace that is too large gets one for this search. Unless
         `refresh`, the others stay as they are.
 
         Raises:

@@ -18,7 +18,7 @@ Pending = Callable[[str], Sequence[Batch]]
 
 
 class NotReplicated(LookupError):
-    """A namespace has no replica any more: the server has to be asked."""
+    """A namespace no longer has a replica: the server must answer."""
 
 
 class Replica:
@@ -51,7 +51,7 @@ class Replica:
         return ColumnRequest(self.namespace, self.offset, names)
 
     def pending(self, before: Sequence[Batch]) -> dict[Batch, None]:
-        """Accesses that were pending before something was read, and those that are now."""
+        """Accesses that were pending before something was read, and those pending now."""
         return dict.fromkeys((*before, *self._pending(self.namespace)))
 
     def add(
@@ -101,7 +101,7 @@ class Delta:
         ]
 
     def is_stale(self) -> bool:
-        """True if the replica has moved on, or has got another column, since it was made."""
+        """True if the replica has moved on, or has another column, since this was made."""
         table = self.replica.index.table
         columns = (self._fresh.names, self._changed.names)
         return self.replica.watermark is not self._since or columns != (

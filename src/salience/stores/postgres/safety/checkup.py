@@ -1,7 +1,7 @@
 """The doctor of a PostgreSQL store: the database, then each namespace, row by row.
 
-Each check is made after what the ones before have mended. What is taken out goes to the quarantine.
-The bytes are the server's to guard, by its own checksums.
+Each check follows the repairs of earlier ones. What it removes goes to the quarantine. The server
+guards the bytes by its own checksums.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from salience.stores.postgres.wire.errors import translate_errors
 from salience.stores.postgres.write.dialect import NAMESPACE_TABLES, lock_namespace
 
 _FRESH = "salience_fresh"
-"""The schema of a new store, made for the comparison in a transaction that is undone."""
+"""The schema of a new store, made for comparison in a transaction that is undone."""
 _RESTORE = "restore the database from a dump (pg_restore)"
 _COLUMNS = """
 SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod)
@@ -86,7 +86,7 @@ class _Schema(NamedTuple):
 
     @classmethod
     def read(cls, connection: psycopg.Connection[Any], name: str) -> _Schema:
-        """The schema of a name, in words that do not depend on it."""
+        """The schema of a name, as texts that do not depend on the name."""
 
         def rows(select: str) -> list[tuple[Any, ...]]:
             return connection.execute(select, (name,)).fetchall()
@@ -107,7 +107,7 @@ class DatabaseChecks:
         self._database = connections.database
 
     def problems(self) -> Iterator[Problem]:
-        """All problems, those first that others may come from."""
+        """All problems, possible causes of others first."""
         yield from self._checksums()
         is_whole = True
         for problem in self._schema():
@@ -191,7 +191,7 @@ class DatabaseChecks:
             yield Problem(finding, partial(self._run, again))
 
     def _large_indexes(self) -> Iterator[Problem]:
-        """Indexes of large namespaces that are noted as built, and are not there or invalid."""
+        """Indexes of large namespaces that are noted as built, but missing or invalid."""
         valid = {name for name, *_, is_valid in self._rows(
             _INDEXES.replace("%s", "'salience'")) if is_valid}  # fmt: skip
         with self._database.connect() as connection, translate_errors(self._database.server):
@@ -252,7 +252,7 @@ class DatabaseChecks:
 
 
 def _columns(expected: _Schema, stored: _Schema) -> Iterator[Problem]:
-    """Tables and columns that are missing, of another type, or of others."""
+    """Tables and columns that are missing, of another type, or not of salience."""
     tables = {table for table, _ in stored.columns}
     for table in sorted({table for table, _ in expected.columns} - tables):
         yield Problem(Finding(STRUCTURE, f"the table {table} is missing", remedy=_RESTORE))
@@ -277,7 +277,7 @@ def _making(name: str, index: _Index) -> str:
 
 
 def _fresh_schema(connection: psycopg.Connection[Any]) -> _Schema | None:
-    """The schema of a new store; None where the role may not make one."""
+    """The schema of a new store; None if the role may not make one."""
     fresh = None
     with suppress(InsufficientPrivilege, ReadOnlySqlTransaction), connection.transaction():
         connection.execute(f"CREATE SCHEMA {_FRESH}".encode())
@@ -314,7 +314,7 @@ def check_store(connections: Connections, *, fix: bool) -> tuple[tuple[Finding, 
 
 
 def _mended(problems: Iterator[Problem], fix: bool) -> list[Finding]:
-    """The findings of problems, each mended before the next is looked for."""
+    """The findings of problems, each mended before looking for the next."""
     findings: list[Finding] = []
     for problem in problems:
         finding = problem.finding

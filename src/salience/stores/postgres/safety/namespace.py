@@ -38,7 +38,7 @@ class NamespaceChecks(RowChecks):
         self.values = (namespace,)
 
     def problems(self) -> Iterator[Problem]:
-        """All problems, those first that others may come from."""
+        """All problems, possible causes of others first."""
         yield from self.orphans()
         yield from self.odd_dimensions()
         yield from self._counters()
@@ -48,7 +48,7 @@ class NamespaceChecks(RowChecks):
     # Reading and writing
 
     def _read(self, *statements: Statement) -> list[Any]:
-        """The answers of statements, which see one state."""
+        """The answers of statements, all from one state."""
         return self._connections.read(lambda send: send(*statements), (self._namespace,))
 
     def select(self, sql: str, values: Sequence[Any]) -> list[Any]:
@@ -82,7 +82,7 @@ class NamespaceChecks(RowChecks):
     # The checks
 
     def _counters(self) -> Iterator[Problem]:
-        """Numbers that would be given a second time, and the number of memories."""
+        """Counters that would give a number a second time, and the number of memories."""
         name = self._namespace
         [[[counter, living, last, count]], events] = self._read(
             Statement(
@@ -131,7 +131,7 @@ class NamespaceChecks(RowChecks):
             yield Problem(Finding("memories", problem, len(unreadable), examples, remedy))
 
     def _found(self) -> Iterator[Found | str]:
-        """The memories that are found by something else, or cannot be read, page by page."""
+        """The memories found by something else than their texts, or unreadable, page by page."""
         rows, after = [()] * _PAGE_MEMORIES, 0
         while len(rows) == _PAGE_MEMORIES:
             [rows] = self._read(Statement(_SELECT_PAGE, (self._namespace, after)))

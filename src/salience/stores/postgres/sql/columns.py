@@ -1,4 +1,4 @@
-"""Columns of memories: values in the server's types, and all that is worked out of contents."""
+"""Columns of memories: values in the server's types, and all that is computed from contents."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from salience.stores.tables.commands import Many
 VERSION = f"version_{len(migrations('postgres'))}"
 """The column of `spaces` with the number of the last write, which every write raises.
 
-It is named after the schema. So the server refuses whatever a program reads or writes that was
-started before the tables were brought to another one.
+It is named after the schema: the server refuses the reads and writes of programs that were started
+before the tables got another schema.
 """
 WHOLE_NUMBERS = tuple(name for name, field in FIELDS.items() if field.whole)
 """The fields that are whole numbers, which the server keeps as `double precision`."""
@@ -118,7 +118,7 @@ def terms_of(values: Mapping[str, Any]) -> list[bytes | None]:
 
 
 class Found(NamedTuple):
-    """The columns of a memory as they are to be; `is_stale` if they are stored otherwise."""
+    """The columns of a memory as they should be; `is_stale` if the stored ones differ."""
 
     namespace: str
     row: int

@@ -1,7 +1,7 @@
 """Filters as SQL: the meaning is `salience.records.filters.satisfies`, the values are parameters.
 
 Where a condition is neither true nor false in SQL (NULL), the filter does not hold; "not" is
-therefore written IS NOT TRUE.
+therefore IS NOT TRUE.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _compare(compare: Compare, table: str) -> Condition:
 
 
 def _personal(table: str) -> str:
-    """Value of what a memory tells of who said it, of its features: 0 to 4 in single precision."""
+    """The feature of how much a memory tells about its speaker: 0 to 4 in single precision."""
     upper_bytes = f"substring({table}.features FROM {4 * FEATURES.index('personal') + 3} FOR 2)"
     numbers = enumerate((0.0, 1.0, 2.0, 3.0, 4.0))
     cases = (f"WHEN '\\x{struct.pack('<f', x)[2:].hex()}'::bytea THEN {n}" for n, x in numbers)

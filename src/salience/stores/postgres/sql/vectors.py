@@ -1,8 +1,8 @@
 """SQL of vector search: exact, or by the HNSW index of one namespace.
 
-An index over all namespaces would find neighbors in others and throw them away; so each is
-partial, over the vectors of one name in one namespace. Up to `EXACT_BELOW` vectors all are
-compared, which is exact and about as fast.
+An index over all namespaces would find neighbors in others and discard them; so each is partial,
+over the vectors of one name in one namespace. Up to `EXACT_BELOW` vectors, a search compares all of
+them, which is exact and about as fast.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _select_nearest_by_index(
 
 
 def of_length(vector: NDArray[np.float32]) -> str:
-    """The condition that a stored vector is as long as a given one; of others nothing is known."""
+    """The condition that a stored vector is as long as a given one; others cannot be compared."""
     return f"vector_dims(v.vector) = {len(vector)}"
 
 

@@ -1,7 +1,7 @@
-"""Circuit breakers: calls to a server that is away fail at once, and one a second tries it again.
+"""Circuit breakers: calls to a server that is away fail at once; one a second tries it again.
 
-The first calls that fail wait together for the server, up to a limit; from then on it is away. The
-workers of a Citus cluster have a breaker each, so that the tenants of the others go on.
+The first failing calls wait together for the server, up to a limit; from then on it is away. Each
+worker of a Citus cluster has a breaker of its own: the tenants of the others go on.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from salience.errors import InvalidInput, StoreError
 from salience.lazily import regex
 
 WAIT_VARIABLE = "SALIENCE_POSTGRES_WAIT_SECONDS"
-"""The environment variable that says how long calls wait for a server that went away."""
+"""The environment variable with the time that calls wait for a server that went away."""
 DEFAULT_WAIT_SECONDS = 10.0
 PROBE_INTERVAL_SECONDS = 1.0
 _WORKER = regex(r"\bnode (\S+:\d+)")
@@ -77,7 +77,7 @@ class Breaker:
 
 
 class Breakers:
-    """The breaker of a server, and those of the workers behind it that failed it."""
+    """The breaker of a server, and those of the workers behind it that have failed."""
 
     def __init__(
         self, server: str, wait_seconds: float | None = None, clock: Clock = time.monotonic
@@ -92,7 +92,7 @@ class Breakers:
     def admit(self, namespaces: Iterable[str]) -> bool:
         """Let a call on some namespaces go ahead, as `Breaker.admit` does.
 
-        True if its connections are to be renewed before.
+        True if its connections must be renewed first.
         """
         for breaker in {self._by_namespace.get(name) for name in namespaces} - {None}:
             assert breaker is not None

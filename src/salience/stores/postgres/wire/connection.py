@@ -41,10 +41,10 @@ class ReadTransaction:
 
 
 class WriteTransaction:
-    """One write as one transaction, however often it has to be tried.
+    """One write as one transaction, however many attempts it takes.
 
-    If the connection breaks while it is being committed, the mark that it leaves in the database
-    tells whether it was.
+    If the connection breaks during the commit, the mark that it leaves in the database shows
+    whether it succeeded.
     """
 
     def __init__(self, namespaces: tuple[str, ...], scope: Sequence[Statement]) -> None:
@@ -55,12 +55,12 @@ class WriteTransaction:
 
     @property
     def may_be_committed(self) -> bool:
-        """True if an attempt before got as far as to its commit."""
+        """True if an earlier attempt reached its commit."""
         return self._answer is not None and bool(self._namespaces)
 
     @property
     def answer(self) -> Any:
-        """The answer of the attempt that was to be committed."""
+        """The answer of the attempt that reached its commit."""
         assert self._answer is not None
         return self._answer[0]
 
@@ -85,7 +85,7 @@ class WriteTransaction:
         return marks
 
     def select_mark(self) -> list[Statement]:
-        """Read the mark, after any transaction that still commits it."""
+        """Read the mark, after any transaction that is still committing it."""
         namespace = self._namespaces[0]
         return [
             Statement("SELECT 1 FROM spaces WHERE namespace = %s FOR UPDATE", (namespace,)),
@@ -128,7 +128,7 @@ class Connections:
     def write(self, work: Callable[[Send], T], namespaces: Iterable[str] = ()) -> T:
         """Run what writes as one transaction, which is on disk when this returns.
 
-        If the connection breaks, it is tried again, and done once.
+        If the connection breaks, it is retried, but done only once.
         """
         names = tuple(namespaces)
         return self._run(work, WriteTransaction(names, self.database.scope(names)), names)
@@ -162,9 +162,9 @@ class Connections:
         self.database.configure(connection)
 
     def renew(self, failed: ConnectionPool[Any]) -> None:
-        """Let a failed pool be replaced, as soon as the server takes connections.
+        """Replace a failed pool as soon as the server accepts connections.
 
-        (It would try by itself, with pauses of many seconds.)
+        (The pool itself would retry with pauses of many seconds.)
         """
         probe = psycopg.Connection.connect(self.database.url, connect_timeout=PROBE_SECONDS)
         probe.close()
@@ -180,7 +180,7 @@ class Connections:
         transaction: ReadTransaction | WriteTransaction,
         namespaces: Sequence[str],
     ) -> T:
-        """Run work in a transaction; again, after growing pauses, when the connection breaks.
+        """Run work in a transaction; retry it, after growing pauses, if the connection breaks.
 
         While the server is away, it fails at once (see `Breaker`). Work that sends nothing needs no
         server.
@@ -246,7 +246,7 @@ class Connections:
         first: Sequence[Statement] = (),
         last: bool = False,
     ) -> list[Any]:
-        """Send commands together, after `first`, and wait once; with `last`, commit."""
+        """Send commands together, after `first`, and wait once; commit if `last`."""
         if self.database.on_trip is not None:
             self.database.on_trip()
         sent = [*first, *self.database.permitted(commands), *([COMMIT] if last else ())]
@@ -286,7 +286,7 @@ class Connections:
 
 
 Connect = Callable[[], psycopg.Connection[Any]]
-"""Gives the connection of an attempt, taken from the pool when it is first asked for."""
+"""Gives the connection of an attempt, taken from the pool on first use."""
 
 
 class _Attempts:
@@ -301,7 +301,7 @@ class _Attempts:
 
     @contextmanager
     def connection(self) -> Iterator[Connect]:
-        """The connection of an attempt, which succeeds if it ends without an error."""
+        """The connection of an attempt; the attempt succeeds if it ends without an error."""
         connections: list[psycopg.Connection[Any]] = []
         with ExitStack() as stack:
 
@@ -326,7 +326,7 @@ class _Attempts:
         return pool.connection(RETRY_WAIT_SECONDS if breakers.server.is_failing else None)
 
     def wait(self, problem: Exception) -> None:
-        """Wait before the next attempt; raises the problem where another is no use."""
+        """Wait before the next attempt; raise the problem if another is of no use."""
         time.sleep(self._policy.pause_after(problem, self._pool))
         if self._policy.pool_is_broken and self._pool is not None:
             with suppress(psycopg.OperationalError):  # not yet

@@ -48,9 +48,9 @@ def namespace_scope(namespaces: Sequence[str]) -> tuple[Statement, ...]:
 class Database:
     """The database of an address; `on_command` hears every statement, `on_trip` every round trip.
 
-    `name` is that of the database. `row_security` is True where rows are hidden from this role
-    unless a transaction names their namespaces, `distributed` where the tables are spread over a
-    cluster. `sets` are the sets of vectors as they were when it was opened.
+    `name` is that of the database. `row_security` is True if this role sees only rows of namespaces
+    that a transaction names, `distributed` if the tables are spread over a cluster. `sets` are the
+    sets of vectors at the time of opening.
     """
 
     def __init__(self, url: str) -> None:
@@ -78,7 +78,7 @@ class Database:
             return psycopg.connect(self.url, **CONNECTION_SETTINGS)
 
     def open(self, connection: psycopg.Connection[Any]) -> None:
-        """Let pools be made; the schema has to be there.
+        """Allow making pools; the schema must exist.
 
         Raises:
             StoreError: the database does not have pgvector.
@@ -94,7 +94,7 @@ class Database:
         register_types(connection, self._vector)
 
     def scope(self, namespaces: Iterable[str]) -> tuple[Statement, ...]:
-        """Name the namespaces of a transaction to row-level security, where there is any."""
+        """Name the namespaces of a transaction to row-level security, if it is on."""
         return namespace_scope(tuple(namespaces)) if self.row_security else ()
 
     def permitted(self, commands: Sequence[Command]) -> Sequence[Command]:

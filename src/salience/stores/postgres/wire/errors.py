@@ -1,4 +1,4 @@
-"""Errors between a process and a server: the retry policy, and what each error says to do."""
+"""Errors between a process and a server: the retry policy, and the remedy of each error."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ def translate_errors(server: str) -> Iterator[None]:
 class RetryPolicy:
     """The retries after an error of a call on some namespaces, with growing pauses.
 
-    Transactions that got into each other's way, or found no free connection, are tried again for
-    half a minute; those whose server went away, as long as its breaker says.
+    Transactions that conflicted, or found no free connection, are retried for half a minute; those
+    whose server went away, as long as its breaker says.
     """
 
     PASSING = (PoolClosed, *_RETRIED_ERRORS, psycopg.OperationalError, psycopg.InterfaceError)
@@ -93,7 +93,7 @@ class RetryPolicy:
         self.pool_is_broken = False
 
     def pause_after(self, problem: Exception, pool: Any) -> float:
-        """The seconds to wait before trying again; raises the problem where that is no use.
+        """The seconds to wait before a retry; raises the problem if a retry is of no use.
 
         Afterwards `pool_is_broken` tells whether new connections are needed.
         """

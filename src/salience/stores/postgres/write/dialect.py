@@ -1,4 +1,4 @@
-"""The tables of PostgreSQL, and what is written to them about events and accesses."""
+"""The tables of PostgreSQL, and writes of events and accesses to them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _OTHER_TYPES = {
     "vector": "halfvec",
     "ids": "bytea",
 }
-"""The types of columns that are no texts."""
+"""The types of columns that are not texts."""
 _COLUMNS: dict[str, dict[str, str]] = {
     "memories": {
         "namespace": "text",
@@ -60,7 +60,7 @@ _COLUMNS: dict[str, dict[str, str]] = {
         for table, names in COLUMNS.items()
     },
 }
-"""The columns of the tables to which rows are written, with their types."""
+"""The columns of the tables that rows are written to, with their types."""
 # Of a namespace that was erased meanwhile nothing is written, not even its name.
 _ADVANCE_CLOCK = (
     "INSERT INTO clocks AS c (namespace, seq) SELECT namespace, %s FROM spaces WHERE namespace = %s"
@@ -78,7 +78,7 @@ RELOAD_REPLICAS = (
     f"UPDATE spaces SET {VERSION} = {VERSION} + 1, changes_from = {VERSION} + 1 "
     f"WHERE namespace = %s RETURNING {VERSION}"
 )
-"""Lets whoever holds a namespace load it again; the answer is empty if it is not there."""
+"""Makes replicas of a namespace load it again; the answer is empty if it does not exist."""
 
 DELETED = (
     "The rows are deleted, and no statement finds them. PostgreSQL overwrites their bytes only "
@@ -278,10 +278,10 @@ DIALECT = PostgresDialect()
 
 
 def lock_namespace(namespace: str) -> Statement:
-    """Lock a namespace, a new one if it is not there; the answer is its counter.
+    """Lock a namespace, a new one if it does not exist; the answer is its counter.
 
-    Other writes to it wait, so that it is read as they leave it. The first version is a time, so
-    that a namespace that was erased and comes again has none of its former versions.
+    Other writes to it wait, and it is read as they leave it. The first version is a time: a
+    namespace that comes again after its erasure has none of its former versions.
     """
     born = time.time_ns() // 1_000
     return Statement(_LOCK_NAMESPACE, (namespace, born, born))
@@ -305,7 +305,7 @@ def _rows_of(
 
 
 def note_changes(namespace: str, kind: str, rows: Sequence[int] | Statement) -> list[Command]:
-    """Note changes of rows, as the next version of a namespace, for those that hold it."""
+    """Note changes of rows, as the next version of a namespace, for replicas of it."""
     if not isinstance(rows, Statement):
         if len(rows) > _PATCH_MAX_ROWS and kind == "patched":
             return [Statement(RELOAD_REPLICAS, (namespace,))]
@@ -411,6 +411,6 @@ def write_accesses(batches: Mapping[str, Batch], send: Send) -> None:
 
 
 def change_nothing(send: Send) -> None:
-    """Begin a change, which no replica takes, and leave everything as it is."""
+    """Begin a change that no replica reads, and leave everything as it is."""
     change = Statement("UPDATE meta SET value = value WHERE false RETURNING 1")
     send(Statement("SELECT pg_current_xact_id()"), change)

@@ -1,4 +1,4 @@
-"""Traces of what was erased: names in definitions of indexes, samples of columns."""
+"""Traces of erased data: names in definitions of indexes, samples of columns."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def erase_name(
 ) -> tuple[Erasure, list[tuple[str, int]]] | None:
     """Erase the name of a namespace without memories, with its counters and what else it has.
 
-    None, with nothing done, if it has memories, or is not there. The second part are the names and
-    lengths of the vectors that have an index, whose definition has the name of the namespace, too.
+    None, with nothing done, if it has memories or does not exist. The second part has the names and
+    lengths of indexed vectors: the definition of an index has the name of the namespace, too.
     """
     [indexes] = send(Statement("SELECT name, size FROM indexes WHERE namespace = %s", (namespace,)))
     erased = erase.erase_name(namespace, kept, DIALECT, send)
@@ -54,10 +54,10 @@ def erase_name(
 
 
 def renew_samples(send: Send) -> bool:
-    """Let the server's samples of columns be taken again, without what was erased.
+    """Renew the server's samples of columns, without what was erased.
 
     False if some were not: this role may not, somebody works on a table, or a table is empty and
-    the server is older than PostgreSQL 18, which alone can clear the samples of one.
+    the server is older than PostgreSQL 18, the first that can clear the samples of one.
     """
     analyze = Statement(f"ANALYZE (SKIP_LOCKED) {', '.join(_SAMPLED_TABLES)}")
     _, [[version, analyzed]] = send(analyze, Statement(_OWN_LOCKS))
