@@ -111,9 +111,6 @@ MAX_PASTS = 4  # kept ready, as long as they take no more bytes than indexes may
 _PAST_LOCKS = 16  # the same namespaces have the same one; others seldom share it
 
 
-"""The operations that the dispatcher answers itself."""
-
-
 class Dispatcher:
     """Sends each operation of a batch to the store, the embedder or the extractor."""
 

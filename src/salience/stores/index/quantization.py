@@ -101,10 +101,10 @@ class VectorBytes(Part):
 
     def only(self, places: Places) -> VectorBytes:
         """The bytes of the vectors at some places, ascending."""
-        bytes, places = VectorBytes(self._bytes.view.shape[1]), places[places < len(self)]
-        bytes._bytes.extend(self._bytes.view[places])
-        bytes._bounds.extend(self._bounds.view[places])
-        return bytes
+        some, places = VectorBytes(self._bytes.view.shape[1]), places[places < len(self)]
+        some._bytes.extend(self._bytes.view[places])
+        some._bounds.extend(self._bounds.view[places])
+        return some
 
     @property
     def nbytes(self) -> int:
@@ -113,10 +113,10 @@ class VectorBytes(Part):
 
     def extend(self, vectors: NDArray[np.float32]) -> None:
         """Append the bytes of more vectors, shape (n, dimensions)."""
-        bytes = np.empty(vectors.shape, dtype=np.int8)
+        codes = np.empty(vectors.shape, dtype=np.int8)
         bounds = np.empty((len(vectors), 2), dtype=np.float32)
-        arithmetic.native.reduce(vectors, bytes, bounds)
-        self._bytes.extend(bytes)
+        arithmetic.native.reduce(vectors, codes, bounds)
+        self._bytes.extend(codes)
         self._bounds.extend(bounds)
 
     def compared(self, query: Embedding) -> tuple[Any, ...]:

@@ -34,7 +34,7 @@ _COPY_MAX_SHARE = 0.25  # share of vectors up to which those that pass a filter 
 Ordinals = NDArray[np.int64]
 Passing = Callable[[NDArray[Any]], NDArray[np.bool_]]
 """Tells which memories pass a filter."""
-Reduced = TypeVar("Reduced", VectorSigns, VectorBytes)
+_Reduced = TypeVar("_Reduced", VectorSigns, VectorBytes)
 _Likely = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float32]]
 """The number of a query, the place of a vector, and their cosine within `NOISE`: an array each."""
 
@@ -172,7 +172,7 @@ class VectorIndex(Part):
         """The `depth` nearest memories and some others.
 
         Exact up to EXACT_BELOW vectors. Above, a few in a thousand of the first 200 may be missed,
-        and one in a hundred of those after them.
+        and two in a hundred of those after them.
         """
         ordinals = self._ordinals.view
         if len(ordinals) <= depth * _ALL_PER_HIT:
@@ -210,9 +210,10 @@ class VectorIndex(Part):
         bound = np.partition(similar, len(similar) - depth)[len(similar) - depth]
         return places[similar >= bound - 2.0 * NOISE]
 
-    def _reduced(self, form: Reduced) -> Reduced:
+    def _reduced(self, form: _Reduced) -> _Reduced:
         """A reduced form of the vectors, with those added since it was last read."""
-        form.extend(self._matrix.view[len(form) :])
+        if len(form) < len(self._matrix):
+            form.extend(self._matrix.view[len(form) :])
         return form
 
     def most_alike(

@@ -47,7 +47,7 @@ class NamespaceBatch:
     existing_links: set[tuple[str, ...]] = field(default_factory=set)  # from sources of unlinks
     states: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Stored memories that events of this write change, by id; then those that it writes, too."""
-    those_that_were: dict[str, MemoryRecord] = field(default_factory=dict)
+    expected: dict[str, MemoryRecord] = field(default_factory=dict)
     """Stored memories that must be as they were when read, by id."""
     saying_the_same: Sequence[Sequence[tuple[str, int, KeyOfOwner]]] = ()
     """Memories as `operations.Seen` compares them, by text and by attribute."""
@@ -72,7 +72,7 @@ class NamespaceBatch:
             if column in answers
         ]
         self.states = states_by_id(answers.get("states", ()), dialect)
-        self.those_that_were = records_by_id(self.namespace, answers.get("were", ()), dialect)
+        self.expected = records_by_id(self.namespace, answers.get("were", ()), dialect)
 
     def version_of(
         self, draft: Draft, values: dict[str, Any], op: Put
@@ -267,7 +267,7 @@ def _refused_ids(op: Put, batches: Mapping[str, NamespaceBatch]) -> tuple[str, .
         refused = op.seen.unseen_ids(batches[op.seen.namespace].saying_the_same)
     if op.also is not None and not refused:
         batch = batches[op.also.namespace]
-        refused = op.refused_events(batch.states, batch.those_that_were)
+        refused = op.refused_events(batch.states, batch.expected)
     return refused
 
 
